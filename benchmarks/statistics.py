@@ -82,7 +82,7 @@ class Quality:
 def equal_systems(n_systems: int, n: int, scores: Callable[..., list[float]]) -> Any:
     """The summary of a run of systems that are equally good."""
     from cbcore.results import EvalRow
-    from cbcore.results._summary import sum_up
+    from cbcore.results.summary import sum_up
 
     def sample(chance: random.Random) -> Any:
         difficulty = [chance.gauss(0, 1) for _ in range(n)]

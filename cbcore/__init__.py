@@ -6,9 +6,7 @@ The names below are the public interface; each is imported when it is first used
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from cbcore.lazy import lazy_names
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cbcore.api import aevaluate as aevaluate
@@ -44,4 +42,15 @@ _HOMES = {
 }
 
 __all__ = ["__version__", *sorted(_HOMES)]  # noqa: PLE0604
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"cbcore.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

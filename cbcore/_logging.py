@@ -5,16 +5,17 @@ Nothing is configured globally: a program that uses structlog itself keeps its o
 
 from __future__ import annotations
 
-import contextlib
 import sys
 from collections.abc import MutableMapping
 from typing import Any
 
 import attrs
 
-from cbcore.secrets import visible as without_secrets
-from cbcore.texts import visible, visible_json
+from cbcore.secrets import visible
+from cbcore.texts import visible as visible_text
+from cbcore.texts import visible_json
 
+Event = MutableMapping[str, Any]
 _LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -37,7 +38,7 @@ def configure(*, verbosity: int = 0, as_json: bool = False) -> None:
 
 
 def _show_plugin_loggers() -> None:
-    """Show what plugins tell the standard loggers below `cb`, such as `cb.openai`, as our own."""
+    """Show what plugins log to standard loggers below `cb`, such as `cb.openai`, as our own."""
     import logging
 
     class Forward(logging.Handler):
@@ -51,88 +52,56 @@ def _show_plugin_loggers() -> None:
     shown.propagate = False
 
 
-def log_info(message: str) -> None:
-    """Tell what few want to know; where nobody asked, it costs nothing."""
-    if settings.threshold <= _LEVELS.index("info"):
-        get_logger().info(message)
-
-
-def log_said(example_id: str | int, text: str) -> None:
-    """Show what components printed in another process, with the example they were at."""
-    if not is_quiet():
-        for line in text.splitlines():
-            get_logger(anyway=True).info(f"{example_id}: {line}")
-
-
 def is_verbose() -> bool:
-    """Whether more than usual is to be told."""
+    """Whether `--verbose` was given."""
     return settings.threshold < LogSettings().threshold
 
 
 def is_quiet() -> bool:
-    """Whether nothing but errors is to be told."""
+    """Whether `--quiet` was given."""
     return settings.threshold > LogSettings().threshold
 
 
+def log_info(message: str) -> None:
+    """Log what few users want to know. Without `--verbose` it costs nothing."""
+    if is_verbose():
+        get_logger().info(message)
+
+
 def log_progress(message: str) -> None:
-    """Tell how far something is; whoever wants to know nothing has asked for no progress."""
+    """Log how far something is, unless `--quiet` was given."""
     if not is_quiet():
         get_logger(anyway=True).info(message)
 
 
-class _StandardError:
-    """Standard error as it is now. Where a line cannot be written, nothing else comes to harm."""
-
-    def write(self, text: str) -> None:
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            sys.stderr.write(text)
-
-    def flush(self) -> None:
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            sys.stderr.flush()
-
-
 def get_logger(*, anyway: bool = False) -> Any:
-    """The logger of `cb`; with `anyway`, one that leaves out no line.
+    """The logger of `cb`. With `anyway`, it drops no line.
 
-    structlog is imported here, so that light commands never pay for it.
+    structlog is imported here, so that light commands do not pay for it.
     """
     import structlog
 
-    processors: list[Any] = [_redact] if anyway else [_drop_quiet, _redact]
+    def drop_quiet(_: Any, method: str, event: Event) -> Event:
+        if not anyway and _LEVELS.index(method) < settings.threshold:
+            raise structlog.DropEvent
+        return event
+
+    processors: list[Any] = [structlog.processors.add_log_level, drop_quiet, _redact]
     if settings.as_json:
         processors += [
             structlog.processors.TimeStamper(fmt="iso"),
             structlog.processors.JSONRenderer(ensure_ascii=False),
-            _as_safe_json,
+            lambda _, __, line: visible_json(line),
         ]
     else:
-        processors.append(_as_line)
-    return structlog.wrap_logger(
-        # Not a PrintLogger, which takes for standard output what that was when it was imported:
-        # in a run, standard error.
-        structlog.WriteLogger(sys.stderr),
-        processors=[structlog.processors.add_log_level, *processors],
-    )
+        processors.append(_format_line)
+    # Not a PrintLogger, which takes for standard output what that was when it was imported.
+    return structlog.wrap_logger(structlog.WriteLogger(sys.stderr), processors=processors)
 
 
-def _drop_quiet(_: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    if _LEVELS.index(method) < settings.threshold:
-        import structlog
-
-        raise structlog.DropEvent
-    return event
+def _redact(_: Any, __: str, event: Event) -> Event:
+    return {key: visible(key, value) for key, value in event.items()}
 
 
-def _redact(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    return {key: without_secrets(key, value) for key, value in event.items()}
-
-
-def _as_line(_: Any, __: str, event: MutableMapping[str, Any]) -> str:
-    level, text = event.pop("level"), event.pop("event")
-    facts = "".join(f" {key}={value}" for key, value in event.items())
-    return visible(f"cb: {level}: {text}{facts}", keep="\n")
-
-
-def _as_safe_json(_: Any, __: str, line: str) -> str:
-    return visible_json(line)
+def _format_line(_: Any, __: str, event: Event) -> str:
+    return visible_text(f"cb: {event['level']}: {event['event']}", keep="\n")

@@ -15,7 +15,7 @@ from cbcore._build.remaking import remade_metric
 from cbcore._run.parts import StoredSystem
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.names import hint
-from cbcore.plugins.catalog import default_catalog
+from cbcore.plugins import default_catalog
 from cbcore.secrets import HIDDEN, blot
 from cbcore.settings.compose import compose
 from cbcore.settings.options import options_of
@@ -24,7 +24,7 @@ from cbcore.settings.run_settings import RunSettings
 
 if TYPE_CHECKING:
     from cbcore._store.records import RunRecord
-    from cbcore.plugins.catalog import Catalog
+    from cbcore.plugins import Catalog
     from cbcore.results import EvalResult, RunConfig
 
     _Function = TypeVar("_Function", bound=Callable[..., Any])

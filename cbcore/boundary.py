@@ -6,8 +6,9 @@ outside (`KeyboardInterrupt`, `GeneratorExit`, `CancelledError`) passes through 
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import TracebackType
 
 from cbcore.components import describe_exception
@@ -24,36 +25,27 @@ def is_foreign(error: BaseException | None) -> bool:
     return loaded is None or not isinstance(error, loaded.CancelledError)
 
 
-class at_boundary:  # noqa: N801 - it reads as what it is used for: `with at_boundary(…):`
+@contextlib.contextmanager
+def at_boundary(
+    doing: str,
+    failure: Callable[[str], Exception],
+    *,
+    through: type[Exception] | tuple[type[Exception], ...] = CBError,
+) -> Iterator[None]:
     """Run code of others; what it raises becomes `failure("<doing> failed: <Type>: <message>")`.
 
     Errors of `cb`, or those of the types in `through`, are left as they are: raised on purpose.
     `failure` is a class of error, or any function that makes one of the text.
     """
-
-    def __init__(
-        self,
-        doing: str,
-        failure: Callable[[str], Exception],
-        *,
-        through: type[Exception] | tuple[type[Exception], ...] = CBError,
-    ) -> None:
-        self._doing = doing
-        self._failure = failure
-        self._through = through
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
-    ) -> None:
-        if error is not None and is_foreign(error) and not isinstance(error, self._through):
-            reason = f"{self._doing} failed: {describe_exception(error)}"
-            raise self._failure(reason) from error
+    try:
+        yield
+    except BaseException as error:
+        if not is_foreign(error) or isinstance(error, through):
+            raise
+        raise failure(f"{doing} failed: {describe_exception(error)}") from error
 
 
-class contained:  # noqa: N801 - as above: `with contained() as tried:`
+class contained:  # noqa: N801 - it reads as what it is used for: `with contained() as tried:`
     """Run code of others and go on after it; `error` is what it raised, or None."""
 
     error: BaseException | None = None

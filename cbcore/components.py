@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import os
+import importlib
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import attrs
@@ -176,16 +176,12 @@ class Component:
         summary = self.summary or next(filter(None, said), "") or (doc or "").strip()
         found: dict[str, Any] = {"summary": str(summary).partition("\n")[0]}
         for field in _DESCRIPTIVE:
-            own = getattr(self, field)
             declared = getattr(target, field, None)
-            if not own and (
-                isinstance(declared, str | tuple | list | frozenset | set)
-                or (field == "automatic" and declared is True)
-            ):
-                # A set has no order of its own; sorting keeps output stable.
-                found[field] = (
-                    sorted(declared) if isinstance(declared, set | frozenset) else declared
-                )
+            if isinstance(declared, set | frozenset):  # it has no order of its own
+                declared = sorted(declared)
+            is_flag = field == "automatic" and declared is True
+            if not getattr(self, field) and (is_flag or isinstance(declared, str | tuple | list)):
+                found[field] = declared
         return attrs.evolve(self, **found)
 
 
@@ -197,14 +193,11 @@ def import_target(target: str, *, plugin: str) -> Any:
     """Import `package.module:attribute` on behalf of a plugin, containing what goes wrong.
 
     Exceptions and exits become `PluginLoadError`; an interrupt names the plugin. What the import
-    writes to standard output goes to standard error, so that the output of `cb` stays
-    machine-readable.
+    prints goes to standard error, so that the output of `cb` stays machine-readable.
     """
-    import importlib
-
     module_name, _, attribute = (part.strip() for part in target.partition(":"))
     try:
-        with _output_to_stderr():
+        with contextlib.redirect_stdout(sys.stderr):
             found: Any = importlib.import_module(module_name)
             for part in attribute.split(".") if attribute else ():
                 found = getattr(found, part)
@@ -217,26 +210,6 @@ def import_target(target: str, *, plugin: str) -> Any:
             hint=f"reinstall or update {plugin}, or leave it out with --no-plugin {plugin}",
         ) from error
     return found
-
-
-@contextlib.contextmanager
-def _output_to_stderr() -> Iterator[None]:
-    """Send to standard error what is printed, and what is written past Python's own stream."""
-    try:
-        output, errors = sys.__stdout__.fileno(), sys.__stderr__.fileno()  # type: ignore[union-attr]
-        sys.__stdout__.flush()  # type: ignore[union-attr]
-        kept = os.dup(output)
-    except (AttributeError, OSError, ValueError):  # one of them is closed, or no file
-        with contextlib.redirect_stdout(sys.stderr):
-            yield
-        return
-    try:
-        os.dup2(errors, output)
-        with contextlib.redirect_stdout(sys.stderr):
-            yield
-    finally:
-        os.dup2(kept, output)
-        os.close(kept)
 
 
 _MOST_CHARACTERS = 4000

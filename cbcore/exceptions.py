@@ -253,17 +253,6 @@ class ReportError(CBError):
 
 
 class GateError(CBError):
-    """A result breaks a rule that it was held to. `broken` has a line for each such rule.
-
-    The message has them too, unless they were `told` before.
-    """
+    """A result breaks a rule of a gate."""
 
     exit_code = 9
-
-    def __init__(
-        self, broken: Sequence[str], *, told: bool = False, hint: str | None = None
-    ) -> None:
-        rules = f"{len(broken)} rule{'' if len(broken) == 1 else 's'}"
-        lines = [] if told else broken
-        super().__init__("\n".join([f"the gate is closed: {rules} broken", *lines]), hint=hint)
-        self.broken = tuple(broken)

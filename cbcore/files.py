@@ -7,6 +7,7 @@ credentials in the environment and in their own files.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import io
 import json
@@ -288,6 +289,6 @@ class RemoteFile:
             raise UsageError(f"cannot read {self}: {redact(str(error))}") from error
         return found
 
-    def _boundary(self) -> at_boundary:
+    def _boundary(self) -> contextlib.AbstractContextManager[None]:
         advice = "is the address right, and are its credentials in the environment?"
         return at_boundary(f"reading {self}", lambda text: DataError(redact(text), hint=advice))

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from cbcore.results import EvalResult, EvalRow, Section
     from cbcore.settings import RunSettings
 
+__all__ = ("hookimpl",)
+
 PROJECT = "cb"
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)

@@ -21,9 +21,9 @@ from cbcore._store.records import RunRecord
 from cbcore._store.rows import JoinedRows
 from cbcore._store.store import Store
 from cbcore.exceptions import ResultError, UsageError
-from cbcore.results import EvalResult, EvalRow, RunConfig, sum_up
-from cbcore.results._document import result_of
-from cbcore.settings import DEFAULT_CACHE_DIR
+from cbcore.results import EvalResult, EvalRow, RunConfig
+from cbcore.results.document import read_document
+from cbcore.settings.run_settings import DEFAULT_CACHE_DIR
 
 __all__ = ("KeptRun", "find_kept", "kept_runs", "open_run")
 
@@ -92,21 +92,21 @@ class KeptRun:
         rows = JoinedRows(list(parts.values()))
         document = self.document()
         if document is not None and self.record.state != "running":
-            result = result_of(document, rows)
+            result = EvalResult(rows=rows, **read_document(document))
         else:
-            result = _unended(self, rows, parts, summed_up)
+            result = _sum_up_unended(self, rows, parts, summed_up)
         if not result.config.get("settings", {}).get("no_examples"):
             result.texts = KeptTexts(reader, parts, self.record.manifest["places"])
         return result
 
 
-def _unended(run: KeptRun, rows: Sequence[Any], parts: Any, summed_up: bool) -> EvalResult:
-    """What was done of a run that has not ended, or whose end was damaged in the store."""
+def _sum_up_unended(run: KeptRun, rows: Sequence[Any], parts: Any, summed_up: bool) -> EvalResult:
+    """The result of a run that has not ended, or whose summary was damaged in the store."""
     config: RunConfig = {**run.record.manifest["config"]}
-    damaged = []
+    problems = []
     if run.record.state == "finished":
         config["state"] = "finished"
-        damaged.append(
+        problems.append(
             "what came of this run was damaged in the store: its numbers are made anew from its rows"
         )
     elif run.state == "running":
@@ -114,24 +114,16 @@ def _unended(run: KeptRun, rows: Sequence[Any], parts: Any, summed_up: bool) -> 
         config["state_reason"] = f"{len(rows):,} rows of it are kept by now"
     else:
         config["state"] = "interrupted"
-        remark = f"this is partial: the run did not end, and {len(rows)} rows of it are kept"
-        config["state_reason"] = remark
+        reason = f"this is partial: the run did not end, and {len(rows)} rows of it are kept"
+        config["state_reason"] = reason
     if not summed_up:
         bare: dict[str, dict[str, float | None]] = {system: {} for system in parts}
-        return EvalResult(rows=rows, summary=bare, config=config, problems=damaged)
-    metrics, problems = metrics_of(config)
-    problems += damaged
-    found = sum_up(parts, metrics, config.get("score_field"), config=config)
-    return EvalResult(
-        rows=rows,
-        summary=found.summary,
-        config=found.told(config),
-        problems=[*problems, *found.problems],
-        metrics=metrics,
-        estimates=found.estimates,
-        undecided=found.undecided,
-        verdicts=found.verdicts,
-    )
+        return EvalResult(rows=rows, summary=bare, config=config, problems=problems)
+    metrics, missing = metrics_of(config)
+    problems = [*missing, *problems]
+    result = EvalResult(rows=rows, config=config, problems=problems, metrics=metrics)
+    result.summarize(parts)
+    return result
 
 
 def kept_runs(cache_dir: str | Path, prefix: str = "") -> list[KeptRun]:
@@ -165,26 +157,21 @@ def find_kept(text: str, cache_dir: str | Path) -> KeptRun:
         raise UsageError(f"{text!r} is a file, and no run of {cache_dir}", hint=hint)
     if meant := _LATEST.fullmatch(text):
         back = int(meant[1] or 0)
-        found = kept_runs(cache_dir)
-        if back < len(found):
-            return found[back]
-        raise UsageError(
-            f"there is no run {text!r}: {cache_dir} holds {len(found)}",
-            hint="`cb runs` lists them; --cache-dir names another store",
-        )
-    found = kept_runs(cache_dir, text)
+        found = kept_runs(cache_dir)[back : back + 1]
+    else:
+        begun = kept_runs(cache_dir, text)
+        found = [run for run in begun if run.run_id == text] or begun
     if not found:
         raise UsageError(
-            f"no run in {cache_dir} has an id that starts with {text!r}",
+            f"there is no run {text!r} in {cache_dir}",
             hint="`cb runs` lists them; --cache-dir names another store",
         )
-    same = [run for run in found if run.run_id == text]
-    if len(found) > 1 and not same:
+    if len(found) > 1:
         listed = ", ".join(run.run_id for run in found[:5])
         raise UsageError(
             f"{text!r} stands for {len(found)} runs: {listed}", hint="write more of it"
         )
-    return (same or found)[0]
+    return found[0]
 
 
 def open_run(text: str, cache_dir: str | Path = DEFAULT_CACHE_DIR) -> EvalResult:

@@ -6,16 +6,15 @@ at its `Kind`. From then on every plugin can offer components of it, and `cb lis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import attrs
 
 from cbcore import names
-from cbcore.exceptions import UsageError
 
-__all__ = ("KINDS", "Kind", "group_of", "kind_of")
+__all__ = ("KINDS", "Kind")
 
 _RUN = 'cb run --system "identity | extractive" --dataset hotpotqa:sample'
 
@@ -67,23 +66,19 @@ class Kind:
     @property
     def group(self) -> str:
         """The entry-point group that offers components of this kind."""
-        return group_of(self.name)
+        return f"cb.{names.plural(self.name)}"
 
-
-def lacking(kind: Kind, value: Any) -> str | None:
-    """What an object lacks to be of a kind, as the end of "it has no …"; else None."""
-    known = not isinstance(value, str)  # which can be gone through, and is no data
-    has_one = known and any(callable(getattr(value, m, None)) for m in kind.methods)
-    if kind.methods and not has_one:
-        return " or ".join(f"{method}()" for method in kind.methods)
-    if kind.is_named and not isinstance(getattr(value, "name", None), str):
-        return "name (a string)"
-    return None
-
-
-def group_of(kind: str) -> str:
-    """The entry-point group of a kind."""
-    return f"cb.{names.plural(kind)}"
+    def find_problem(self, value: Any) -> str:
+        """Why an object is not of this kind, behind "this system (Class)"; empty if it is."""
+        if self.problem is not None:
+            wrong = self.problem(value)
+            return f": {wrong}" if wrong else ""
+        is_data = not isinstance(value, str)  # a text can be iterated, too
+        has_method = is_data and any(callable(getattr(value, m, None)) for m in self.methods)
+        if self.methods and not has_method:
+            return f" has no {' or '.join(f'{method}()' for method in self.methods)}"
+        has_name = isinstance(getattr(value, "name", None), str)
+        return " has no name (a string)" if self.is_named and not has_name else ""
 
 
 def _other_than(name: str) -> Callable[[Any], str | None]:
@@ -198,16 +193,3 @@ KINDS: dict[str, Kind] = {
     )
 }
 """Every kind that the core knows, by name."""
-
-
-def kind_of(word: str, known: Collection[str] = KINDS) -> str:
-    """The kind a user's word means, singular or plural."""
-    singular = names.singular(names.canonical(word))
-    by_name = {names.canonical(kind): kind for kind in known}
-    if singular in by_name:
-        return by_name[singular]
-    plural = [names.plural(kind) for kind in known]
-    raise UsageError(
-        f"there is no kind of component called {word!r}",
-        hint=names.hint(names.plural(singular), plural, f"kinds: {', '.join(plural)}"),
-    )

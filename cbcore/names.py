@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterable
-from typing import overload
 
 __all__ = ("asking", "canonical", "hint", "is_valid", "near_matches")
 
@@ -47,35 +46,15 @@ def near_matches(name: str, known: Iterable[str], *, limit: int = 3) -> list[str
     return [by_canonical[key] for key in dict.fromkeys([*close, *contained])][:limit]
 
 
-@overload
 def hint(
     word: str,
     known: Iterable[str],
-    otherwise: None = None,
-    *,
-    most: int = ...,
-    lead: str = ...,
-    shown: Callable[[str], str] = ...,
-) -> str | None: ...
-@overload
-def hint(
-    word: str,
-    known: Iterable[str],
-    otherwise: str,
-    *,
-    most: int = ...,
-    lead: str = ...,
-    shown: Callable[[str], str] = ...,
-) -> str: ...
-def hint(
-    word: str,
-    known: Iterable[str],
-    otherwise: str | None = None,
+    otherwise: str = "",
     *,
     most: int = 1,
     lead: str = "",
     shown: Callable[[str], str] = str,
-) -> str | None:
+) -> str:
     """The question whether one of the known names was meant, or `otherwise` where none is near.
 
     At most `most` names are asked about, put as `asking` does.

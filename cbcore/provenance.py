@@ -10,8 +10,8 @@ from typing import Any
 from cbcore.chains import Chain, Renamed
 from cbcore.components import Component, Owner
 from cbcore.introspection import parameters_of, public_attributes, type_path
-from cbcore.plain import json_safe
-from cbcore.plugins.origins import origin_of
+from cbcore.json_data import to_json_safe
+from cbcore.plugins.installed import origin_of
 from cbcore.secrets import blot, visible
 
 __all__ = ("describe",)
@@ -75,10 +75,10 @@ def parameters(obj: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     kept = {**{name: own[f"_{name}"] for name in known if f"_{name}" in own}, **shown}
     chosen = {**given, **({name: kept[name] for name in known if name in kept} or shown)}
     chosen.pop("name", None)
-    return {key: json_safe(visible(key, value)) for key, value in sorted(chosen.items())}
+    return {key: to_json_safe(visible(key, value)) for key, value in sorted(chosen.items())}
 
 
 def digest(data: Any) -> str:
     """A short stable hash of plain data; the order of keys does not matter."""
-    canonical = json.dumps(json_safe(data), sort_keys=True, ensure_ascii=False)
+    canonical = json.dumps(to_json_safe(data), sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()[:16]

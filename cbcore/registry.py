@@ -16,29 +16,14 @@ from cbcore import binding, components, names, specs
 from cbcore.components import Component
 from cbcore.exceptions import UnknownComponentError, UsageError
 from cbcore.introspection import signature_of
-from cbcore.kinds import kind_of
-from cbcore.plugins.catalog import default_catalog
+from cbcore.plugins import default_catalog
+from cbcore.specs import Spec
 
-__all__ = ("Registry", "load_dataset", "register_dataset", "registry")
+__all__ = ("load_dataset", "register_dataset", "registry")
 
 
 def _kind(word: str) -> str:
-    """The kind a word means; that of a plugin is looked for only if the core has none."""
-    try:
-        return kind_of(word)
-    except UsageError:
-        return kind_of(word, default_catalog().kinds)
-
-
-class First:
-    """The first `n` examples of a dataset, as often as the dataset can be iterated."""
-
-    def __init__(self, examples: Iterable[Any], n: int) -> None:
-        self.examples = examples
-        self.n = n
-
-    def __iter__(self) -> Iterator[Any]:
-        return islice(iter(self.examples), self.n)
+    return default_catalog().kind_of(word)
 
 
 class Registry:
@@ -53,22 +38,19 @@ class Registry:
     ) -> None:
         """Make `target` available under a name, here and on the command line (`--import`)."""
         kind = _kind(kind)
+        known = components.registered.get((kind, names.canonical(name)))
         if not callable(target):
-            raise UsageError(
-                f"cannot register {target!r} as {names.with_article(kind)}: it cannot be called"
-            )
-        key = (kind, names.canonical(name))
-        known = components.registered.get(key)
+            raise UsageError(f"cannot register {target!r} as {kind}: it cannot be called")
         if known is not None and known.target is not target and not replace:
             raise UsageError(
-                f"{names.with_article(kind)} called {name!r} is already registered: {known.target!r}",
+                f"the {kind} {name!r} is already registered: {known.target!r}",
                 hint="choose another name, or pass replace=True",
             )
         try:
             component = Component(kind=kind, name=name, target=target)
         except ValueError as error:
             raise UsageError(str(error)) from error
-        components.registered[key] = component
+        components.registered[kind, names.canonical(name)] = component
 
     def unregister(self, kind: str, name: str) -> None:
         """Forget a registered name."""
@@ -90,6 +72,17 @@ class Registry:
         return tuple(c for c in components.registered.values() if kind in (None, c.kind))
 
 
+class First:
+    """The first `n` examples of a dataset, as often as the dataset can be iterated."""
+
+    def __init__(self, examples: Iterable[Any], n: int) -> None:
+        self.examples = examples
+        self.n = n
+
+    def __iter__(self) -> Iterator[Any]:
+        return islice(iter(self.examples), self.n)
+
+
 registry = Registry()
 """The registry of this process."""
 
@@ -105,18 +98,13 @@ def load_dataset(name: str, **parameters: Any) -> Any:
     `n` goes to a loader that takes it, as all keyword arguments do, and limits any dataset.
     """
     spec = specs.parse_dataset(name)
-    n = parameters.get("n")
-    signature = signature_of(registry.get("dataset", spec.name).load())
-    if n is None or signature is None:
-        return _make(spec, parameters)
-    taken = signature.parameters
-    if "n" in taken:
-        return _make(spec, parameters)
-    if all(one.kind is not one.VAR_KEYWORD for one in taken.values()):
+    target = registry.get("dataset", spec.name).load()
+    taken = getattr(signature_of(target), "parameters", {"n": None})
+    n: Any = parameters.get("n")
+    is_limited = n is not None and "n" not in taken
+    if is_limited and all(
+        parameter.kind is not parameter.VAR_KEYWORD for parameter in taken.values()
+    ):
         del parameters["n"]
-    return First(_make(spec, parameters), n)
-
-
-def _make(spec: specs.Spec, parameters: dict[str, Any]) -> Any:
-    merged = specs.Spec(spec.name, spec.config, {**spec.params, **parameters})
-    return binding.make(merged, registry.get("dataset", spec.name).load())
+    dataset = binding.make(Spec(spec.name, spec.config, {**spec.params, **parameters}), target)
+    return First(dataset, n) if is_limited else dataset

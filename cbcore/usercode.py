@@ -17,22 +17,27 @@ from cbcore.names import hint
 __all__ = ("import_attribute",)
 
 
+class _UserCodeError(ValueError):
+    """The user's code is not there, or its import failed."""
+
+
+@at_boundary("importing it", _UserCodeError, through=(CBError, _UserCodeError))
 def import_attribute(path: str) -> Any:
     """Import `module:Name` or `./file.py:Name`, the user's own code. Raises ValueError."""
     module_name, _, attribute = path.removeprefix("py:").rpartition(":")
     if not module_name or not attribute:
-        raise ValueError(f"{path!r} is not module:Name or ./file.py:Name")
+        raise _UserCodeError(f"{path!r} is not module:Name or ./file.py:Name")
     found: Any = import_module(module_name)
     known = [name for name in vars(found) if not name.startswith("_")]
-    with _OF_THE_USER:
-        for part in attribute.split("."):
-            if not hasattr(found, part):
-                suggestion = hint(part, known, "", lead="; ")
-                raise _NotFoundError(f"{module_name} has no {part!r}{suggestion}")
-            found = getattr(found, part)
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            suggestion = hint(part, known, "", lead="; ")
+            raise _UserCodeError(f"{module_name} has no {part!r}{suggestion}")
+        found = getattr(found, part)
     return found
 
 
+@at_boundary("importing it", _UserCodeError, through=(CBError, _UserCodeError))
 def import_module(name: str) -> types.ModuleType:
     """Import the user's module by name, from the working directory too, or from a file path.
 
@@ -42,15 +47,7 @@ def import_module(name: str) -> types.ModuleType:
     An exception or exit of the module becomes a ValueError. Errors of `cb`, such as a name
     registered twice, pass through.
     """
-    with _OF_THE_USER:
-        return _import_file(name) if name.endswith(".py") else _import_by_name(name)
-
-
-class _NotFoundError(ValueError):
-    """There is nothing to import."""
-
-
-_OF_THE_USER = at_boundary("importing it", ValueError, through=(CBError, _NotFoundError))
+    return _import_file(name) if name.endswith(".py") else _import_by_name(name)
 
 
 def _find_loaded(path: Path) -> types.ModuleType | None:
@@ -73,7 +70,7 @@ def _import_by_name(name: str) -> types.ModuleType:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is not None and f"{name}.".startswith(f"{error.name}."):
-            raise _NotFoundError(f"there is no module {name!r} here or installed") from error
+            raise _UserCodeError(f"there is no module {name!r} here or installed") from error
         raise
 
 
@@ -92,7 +89,7 @@ def _refuse_ambiguous(name: str, folder: Path) -> None:
     for file in (folder / f"{name}.py", folder / name / "__init__.py"):
         is_other = spec and spec.origin and Path(spec.origin).resolve() != file.resolve()
         if file.is_file() and spec and is_other:
-            raise _NotFoundError(
+            raise _UserCodeError(
                 f"{name!r} is a module of Python or of an installed package ({spec.origin}), "
                 f"and a file here: name the file, as in ./{file.relative_to(folder)}, "
                 "or give it another name"
@@ -102,13 +99,13 @@ def _refuse_ambiguous(name: str, folder: Path) -> None:
 def _import_file(name: str) -> types.ModuleType:
     path = Path(name).expanduser().resolve()
     if not path.is_file():
-        raise _NotFoundError(f"there is no file {name!r}")
+        raise _UserCodeError(f"there is no file {name!r}")
     if known := _find_loaded(path):
         return known
     module_name = f"cb_user_{path.stem}"
     spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
-        raise _NotFoundError(f"{name!r} cannot be imported")
+        raise _UserCodeError(f"{name!r} cannot be imported")
     module = importlib.util.module_from_spec(spec)
     _search_last(path.parent)
     sys.modules[module_name] = module

@@ -29,11 +29,10 @@ from cbcore import components, exceptions, hookspecs, protocols
 from cbcore._build.extending import PluginOption, plugin_options
 from cbcore._store import database
 from cbcore.cli import cli
-from cbcore.cli._settings import Settings
+from cbcore.cli.click_options import Settings
 from cbcore.kinds import KINDS, Kind
 from cbcore.names import canonical
-from cbcore.plugins import installed
-from cbcore.plugins.catalog import Catalog
+from cbcore.plugins import Catalog, installed
 from cbcore.plugins.policy import PluginPolicy
 from cbcore.results import RunConfig
 from cbcore.settings.options import options_of

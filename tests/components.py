@@ -15,7 +15,7 @@ import attrs
 from cb_testing.benches import TrialBench, TrialKit
 from cbcore import Component, DataError, MissingScoreError
 from cbcore.builtin.processes import Processes
-from cbcore.plain import json_safe
+from cbcore.json_data import to_json_safe
 from cbcore.workers import Reply
 from tests.inline_executor import InlineCrew
 
@@ -456,7 +456,7 @@ class Reporter:
     extension = "jsonl"
 
     def render(self, result):
-        return "".join(json.dumps(json_safe(row.to_dict())) + "\n" for row in result.rows)
+        return "".join(json.dumps(to_json_safe(row.to_dict())) + "\n" for row in result.rows)
 
 
 class Page:

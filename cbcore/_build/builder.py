@@ -29,9 +29,9 @@ from cbcore.exceptions import (
     UsageError,
 )
 from cbcore.introspection import function_name, public_attributes, signature_of
-from cbcore.kinds import KINDS, Kind, lacking
-from cbcore.plain import json_safe
-from cbcore.plugins.catalog import Catalog
+from cbcore.json_data import to_json_safe
+from cbcore.kinds import KINDS, Kind
+from cbcore.plugins import Catalog
 from cbcore.plugins.manager import HookManager
 from cbcore.plugins.policy import check_evaluators
 from cbcore.secrets import Secret, blot, can_be_blotted, names_secret, notice_parameters
@@ -158,7 +158,7 @@ class Builder:
         record = provenance.describe(described, name=name, component=component, given=given)
         record["spec"] = blot(str(wanted))
         if kind == "evaluator" and (emits := getattr(described, "emits", None) or component.emits):
-            record["emits"] = json_safe(list(emits))
+            record["emits"] = to_json_safe(list(emits))
         making = None
         if not by_hand:
             named = attrs.evolve(wanted, name=component.qualified_name)
@@ -296,13 +296,10 @@ class Builder:
     def _checked(self, kind: str, value: Any, owner: str | None) -> Any:
         """The boundary: a wrong shape is reported as its author's fault."""
         asked = self.catalog.kind(kind)
-        told = f"this {kind} ({type(value).__name__})"
-        if asked.problem is not None:
-            text = f"{told}: {wrong}" if (wrong := asked.problem(value)) else ""
-        else:
-            text = f"{told} has no {absent}" if (absent := lacking(asked, value)) else ""
-        if not text:
+        problem = asked.find_problem(value)
+        if not problem:
             return read_table(value) if kind == "dataset" else value
+        text = f"this {kind} ({type(value).__name__}){problem}"
         if owner is None or owner.startswith("py:"):
             other = next((k for k in self._brought_kinds() if _fits(k, value)), None)
             raise UsageError(text, hint=other.hint if other else _how_to_write(asked))

@@ -7,7 +7,7 @@ from typing import Any
 
 from cbcore._build.builder import Builder
 from cbcore.exceptions import CBError, UnknownComponentError, UsageError
-from cbcore.plugins.catalog import Catalog
+from cbcore.plugins import Catalog
 from cbcore.specs import Spec
 
 

@@ -26,8 +26,7 @@ from cbcore.boundary import at_boundary, contained
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, UsageError
 from cbcore.names import canonical
-from cbcore.plugins.catalog import Catalog
-from cbcore.plugins.installed import read_distributions
+from cbcore.plugins import Catalog, read_distributions
 from cbcore.plugins.policy import PluginPolicy
 from cbcore.secrets import Secret, is_shown_in, redact
 from cbcore.settings.run_settings import RunSettings

@@ -8,7 +8,7 @@ from typing import Any
 from cbcore._build.builder import Builder
 from cbcore.components import Component
 from cbcore.exceptions import CBError, ResultError
-from cbcore.plugins.catalog import Catalog, default_catalog
+from cbcore.plugins import Catalog, default_catalog
 from cbcore.results import RunConfig
 from cbcore.specs import Spec
 from cbcore.trust import Stranger

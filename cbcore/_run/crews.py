@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import attrs
 
-from cbcore._logging import log_said
+from cbcore._logging import log_progress
 from cbcore._run.parts import Part
 from cbcore._run.scorers import Scorer
 from cbcore._run.wire import Answer
@@ -49,7 +50,8 @@ class Ledger:
     def take(self, answer: Answer, ids: Sequence[str | int]) -> None:
         """What a worker has to say besides results."""
         for place, text in answer.said:
-            log_said(ids[place], text)
+            for line in text.splitlines():
+                log_progress(f"{ids[place]}: {line}")
         for remark in answer.remarks:
             self.warn(remark)
         for key, fields in answer.unread.items():
@@ -81,27 +83,27 @@ class _Guarded:
 
     def __init__(self, crew: Crew, executor: str) -> None:
         self._crew = crew
-        self._boundary = at_boundary(f"the executor {executor!r}", RunError)
+        self._boundary = partial(at_boundary, f"the executor {executor!r}", RunError)
 
     @property
     def size(self) -> int:
-        with self._boundary:
+        with self._boundary():
             return self._crew.size
 
     def free(self) -> int:
-        with self._boundary:
+        with self._boundary():
             return self._crew.free()
 
     def send(self, batch: Batch) -> None:
-        with self._boundary:
+        with self._boundary():
             self._crew.send(batch)
 
     def wait(self, timeout_s: float) -> Sequence[Reply]:
-        with self._boundary:
+        with self._boundary():
             return self._crew.wait(timeout_s)
 
     def abandon(self, batch_id: int) -> None:
-        with self._boundary:
+        with self._boundary():
             self._crew.abandon(batch_id)
 
     @property
@@ -110,7 +112,7 @@ class _Guarded:
         return hasattr(self._crew, "reopen")
 
     def reopen(self, recipe: Recipe) -> None:
-        with self._boundary:
+        with self._boundary():
             self._crew.reopen(recipe)  # type: ignore[attr-defined]
 
     def close(self) -> None:

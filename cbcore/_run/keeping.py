@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
@@ -16,8 +15,8 @@ from cbcore._store.rows import GrowingRows, each_encoded, each_encoded_as_number
 from cbcore._store.shelf import OWNER_BYTES, Shelf
 from cbcore._store.store import Store
 from cbcore.identity import content_key
-from cbcore.plain import canonical_bytes, from_bytes
-from cbcore.secrets import are_known, hide, is_shown_in
+from cbcore.json_data import from_json, to_json
+from cbcore.secrets import hide, is_shown_in
 
 
 class _Addresses:
@@ -57,22 +56,6 @@ class KeptExamples:
         self._order = bytearray(known)
         self._all: _Addresses | None = None
 
-    def all_kept(self, place: int, addresses: Sequence[bytes], contents: Sequence[bytes]) -> int:
-        """As `kept`, for some that follow each other; quick where all are known or all are new."""
-        order, joined = self._order, b"".join(addresses)
-        if order.startswith(joined, place):
-            return place + len(joined)
-        is_odd = max(map(len, contents)) > LARGEST_VALUE or (
-            are_known() and is_shown_in(b"".join(contents))
-        )
-        if is_odd or place < len(order):
-            for address, content in zip(addresses, contents, strict=True):
-                place = self.kept(place, address, content)
-            return place
-        order += joined
-        self._shelf.put([*chain.from_iterable(zip(addresses, contents, strict=True))])
-        return len(order)
-
     def kept(self, place: int, address: bytes, content: bytes) -> int:
         """Store an example unless it is there. Returns the place where to look for the next."""
         order = self._order
@@ -87,7 +70,7 @@ class KeptExamples:
             self._all.add(address)
         order += address
         if is_shown_in(content):
-            content = canonical_bytes(hide(from_bytes(content)))
+            content = to_json(hide(from_json(content)), sort_keys=True)
         if len(content) <= LARGEST_VALUE:
             self._shelf.put((address, content))
         return after if after == len(order) else place

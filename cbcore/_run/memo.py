@@ -19,13 +19,12 @@ from cbcore._run.work import Work
 from cbcore._store.batches import KEY_BYTES, LARGEST_VALUE
 from cbcore._store.outputs import read_output, written_alone
 from cbcore._store.row_shelf import FULL
-from cbcore._store.rows import Beside
+from cbcore._store.rows import LINE_END, Beside
 from cbcore._store.shelf import Shelf
 from cbcore._store.store import Store
 from cbcore.components import describe_exception
-from cbcore.identity import content_key, content_keys
-from cbcore.plain import canonical_bytes, from_bytes, json_safe, plain_bytes
-from cbcore.plain._bytes import each_as_bytes, plain_line
+from cbcore.identity import content_key
+from cbcore.json_data import from_json, to_json, to_json_safe
 from cbcore.results import EvalRow, Scored
 from cbcore.secrets import are_known, hide, is_shown_in, visible
 
@@ -110,10 +109,9 @@ class Memo:
             raise failures[0]
 
     def _attach(self, batch: Sequence[Work], examples: KeptExamples | None) -> None:
-        if not self._address_all(batch, examples):
-            for work in batch:
-                if work.example:
-                    self._address(work, examples)
+        for work in batch:
+            if work.example:
+                self._address(work, examples)
         if not self._is_known:
             return
         wanted: dict[int, dict[bytes, StoredOutput]] = {scorer: {} for scorer in self._scorers}
@@ -137,7 +135,7 @@ class Memo:
         for scorer, outcomes in wanted.items():
             found = self._scorers[scorer].get([*outcomes]) if outcomes else {}
             for content, value in found.items():
-                kept = from_bytes(value)
+                kept = from_json(value)
                 outcomes[content].scores[scorer] = (
                     kept if type(kept) is dict else Scored(kept[0], {}, kept[1])
                 )
@@ -159,30 +157,11 @@ class Memo:
         """A digest of the content of all examples seen, in their order."""
         return self._fingerprint.hexdigest()
 
-    def _address_all(self, batch: Sequence[Work], examples: KeptExamples | None) -> bool:
-        """As `_address`, for many at once; whether that could be done."""
-        try:
-            first = [w.example for w in batch if not w.repeat and w.problem is None]
-            contents = each_as_bytes(first, canonical=True)
-        except KeyboardInterrupt:
-            raise
-        except BaseException:  # noqa: BLE001 - one by one it is found which it was
-            return False
-        if len(contents) != len(batch):
-            return False
-        addresses = content_keys(contents)
-        for work, address in zip(batch, addresses, strict=True):
-            work.address = work.key = address
-        self._fingerprint.update(b"".join(addresses))
-        if examples is not None:
-            self._example_place = examples.all_kept(self._example_place, addresses, contents)
-        return True
-
     def _address(self, work: Work, examples: KeptExamples | None) -> None:
         """Find the addresses of the example and its output; none when it is not plain data."""
         work.recalled = None  # a repeat is made from work that was already looked up
         try:
-            content = canonical_bytes(work.example)
+            content = to_json(work.example, sort_keys=True)
             address = work.address = content_key(content)
             if work.problem is not None:
                 work.key = b""
@@ -226,7 +205,7 @@ class Memo:
             given[names[scorer.key]] = scores
         try:
             own, handed_back = told_apart(output, work.example)
-            value = plain_line((own, handed_back, given, outcome.latency))
+            value = to_json((own, handed_back, given, outcome.latency)) + LINE_END
         except KeyboardInterrupt:
             raise
         except BaseException:  # noqa: BLE001 - who keeps them one by one tells what is odd
@@ -242,9 +221,9 @@ class Memo:
         if work.recalled is not None or not work.key or output is None or self._examples is None:
             return b""  # stored, without an address, or failed, which the next run tries again
         try:
-            payload = canonical_bytes(told_apart(output, work.example))
+            payload = to_json(told_apart(output, work.example), sort_keys=True)
             if is_shown_in(payload):
-                payload = canonical_bytes(told_apart(hide(output), work.example))
+                payload = to_json(told_apart(hide(output), work.example), sort_keys=True)
                 outcome.had_secret = True
         except KeyboardInterrupt:
             raise
@@ -361,13 +340,13 @@ class Memo:
                 scores = dict(scores.scores)
             if type(scores) is not dict:
                 return
-            value = plain_bytes(scores)
+            value = to_json(scores)
             if b"null" in value:
                 return  # which is what JSON makes of NaN
             if details:
-                value = plain_bytes([scores, json_safe(details)])
+                value = to_json([scores, to_json_safe(details)])
             if is_shown_in(value):
-                value = plain_bytes(hide(from_bytes(value)))
+                value = to_json(hide(from_json(value)))
         except KeyboardInterrupt:
             raise
         except BaseException:  # noqa: BLE001 - the row says what is wrong with others' objects

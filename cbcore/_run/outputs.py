@@ -9,7 +9,7 @@ import attrs
 
 from cbcore._run.work import ATOMS, private_copy
 from cbcore.boundary import contained
-from cbcore.plain import canonical_bytes
+from cbcore.json_data import to_json
 
 ABSENT = object()
 
@@ -29,7 +29,7 @@ class StoredOutput:
     @property
     def payload(self) -> bytes:
         """What stands for the output in the address of its scores."""
-        return canonical_bytes([self.own, self.handed_back])
+        return to_json([self.own, self.handed_back], sort_keys=True)
 
     def output(self) -> dict[str, Any]:
         """The output, as the system returned it; nothing in it is the example's.

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any, overload
 
 from cbcore._store.owned import abandoned, entries, hold
-from cbcore._store.rows import decoded, encoded
+from cbcore._store.rows import LINE_END, decoded, encoded
 from cbcore._store.tally import Tally
 from cbcore.exceptions import StoreError
-from cbcore.plain._bytes import LINE_END
 from cbcore.results import EvalRow
 
 _BUFFERED_ROWS = 128

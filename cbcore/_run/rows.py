@@ -15,7 +15,7 @@ from cbcore.components import describe_exception, described_value
 from cbcore.contexts import FORMS, is_same, pass_on
 from cbcore.exceptions import MissingScoreError
 from cbcore.identity import content_key
-from cbcore.plain import canonical_bytes, json_safe
+from cbcore.json_data import to_json, to_json_safe
 from cbcore.results import CHANGED, EvalRow, Scored
 from cbcore.results.causes import RETURNED, TRACEBACK
 from cbcore.secrets import are_known, blot, hide, is_secret_name, redact, visible
@@ -26,7 +26,7 @@ _COUNTED = ("prompt_tokens", "completion_tokens")
 SCORING_USD = "scoring_usd"
 """The key of a row's metadata with what its judges were paid."""
 _LARGEST_INT = 10**300
-"""Beyond it a number is none that JSON readers take, and `json_safe` decides."""
+"""Beyond it a number is none that JSON readers take, and `to_json_safe` decides."""
 
 
 class RowMaker:
@@ -79,7 +79,7 @@ class RowMaker:
                 _keep_stages(row, outcome.stage_s)
             row.example_digest = _digest(work)
             if self._cluster_column in work.example:
-                row.metadata[CLUSTER] = json_safe(work.example[self._cluster_column])
+                row.metadata[CLUSTER] = to_json_safe(work.example[self._cluster_column])
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - all that is made of outputs passes here
@@ -170,7 +170,7 @@ class RowMaker:
         for key, value in metadata.items():
             kind = type(value)
             if type(key) is not str or not self._is_open(key):
-                plain.update(json_safe(visible("", {key: value})))
+                plain.update(to_json_safe(visible("", {key: value})))
             elif kind is str:
                 plain[key] = redact(value)
             elif (
@@ -180,7 +180,7 @@ class RowMaker:
             ):
                 plain[key] = value
             else:
-                plain[key] = json_safe(visible("", value))
+                plain[key] = to_json_safe(visible("", value))
         return plain
 
     def _is_open(self, key: str) -> bool:
@@ -289,7 +289,7 @@ def _digest(work: Work) -> str:
     if work.address:
         return work.address.hex()
     with contained():
-        return content_key(canonical_bytes(work.example)).hex()
+        return content_key(to_json(work.example, sort_keys=True)).hex()
     return ""
 
 

@@ -28,10 +28,9 @@ from cbcore.exceptions import (
 )
 from cbcore.plugins.manager import HookManager
 from cbcore.results import EvalResult, EvalRow, RunConfig, sum_up
-from cbcore.results._config import RunState
-from cbcore.results._document import document_of
-from cbcore.results._idle import with_idle
-from cbcore.results._summary import Summary
+from cbcore.results.document import document_of
+from cbcore.results.eval_result import RunState
+from cbcore.results.summary import Summary, mark_idle
 from cbcore.secrets import hide, redact
 from cbcore.stats import CLUSTER
 
@@ -295,7 +294,7 @@ class Run:
         rows: Sequence[EvalRow] = JoinedRows(parts)
         if self.context.settings.rows == "memory":
             rows = [row for part in parts for row in part]
-        config = with_idle(found.told(config, sections), "evaluators", self._idle_evaluators())
+        config = mark_idle(found.mark_idle(config, sections), "evaluators", self._idle_evaluators())
         result = EvalResult(
             rows=rows,
             summary=hide(found.summary),

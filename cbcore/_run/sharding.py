@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from cbcore.identity import content_key
-from cbcore.plain import canonical_bytes
+from cbcore.json_data import to_json
 from cbcore.results import EvalRow
 
 if TYPE_CHECKING:
@@ -110,12 +110,12 @@ def _keys(work: Work) -> tuple[bytes, bytes]:
     """
     try:
         if work.example:
-            content = content_key(canonical_bytes(work.example))
+            content = content_key(to_json(work.example, sort_keys=True))
             unit = work.example.get(_UNIT)
             if unit is None:
                 return content, content
-            return content, content_key(canonical_bytes(unit))
+            return content, content_key(to_json(unit, sort_keys=True))
     except TypeError:
         pass
-    known = content_key(canonical_bytes([work.dataset, str(work.example_id)]))
+    known = content_key(to_json([work.dataset, str(work.example_id)], sort_keys=True))
     return known, known

@@ -13,9 +13,8 @@ import struct
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from cbcore._store.rows import LATENCY, N_BESIDE, RESPONSE, SCORES
-from cbcore.plain import canonical_bytes, from_bytes
-from cbcore.plain._bytes import LINE_END
+from cbcore._store.rows import LATENCY, LINE_END, N_BESIDE, RESPONSE, SCORES
+from cbcore.json_data import from_json, to_json
 
 _LATENCY = struct.Struct("<d")
 
@@ -39,7 +38,7 @@ def read_output(value: bytes) -> Output | None:
     try:
         if value[-1:] != LINE_END:
             own, handed_back, given, latency = _alone(value)
-        elif len(line := from_bytes(value)) == _N_PARTS:
+        elif len(line := from_json(value)) == _N_PARTS:
             own, handed_back, given, latency = line
         else:  # of a row, which has the rest
             handed_back, evaluator = line[-N_BESIDE:]
@@ -58,14 +57,14 @@ def read_output(value: bytes) -> Output | None:
 def _alone(value: bytes) -> Any:
     (latency,) = _LATENCY.unpack_from(value)
     payload, _, scores = value[_LATENCY.size :].partition(LINE_END)  # as it was written first
-    own, handed_back = from_bytes(payload)
-    return own, handed_back, from_bytes(scores) if scores else {}, latency
+    own, handed_back = from_json(payload)
+    return own, handed_back, from_json(scores) if scores else {}, latency
 
 
 def payload_of(value: bytes) -> bytes:
     """What stands for an output in the address of scores that have a shelf of their own."""
     output = read_output(value)
-    return b"" if output is None else canonical_bytes(output[:2])
+    return b"" if output is None else to_json(output[:2], sort_keys=True)
 
 
 def returned(value: bytes, example: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -18,7 +18,7 @@ from cbcore._store.rows import StoredRows
 from cbcore._store.shelf import EXAMPLES, OUTPUTS, ROWS, Written
 from cbcore.exceptions import StoreError
 from cbcore.identity import content_key
-from cbcore.plain import from_bytes
+from cbcore.json_data import from_json
 from cbcore.results import NO_TEXTS, SearchableTexts, Texts
 
 
@@ -163,7 +163,7 @@ class KeptTexts(SearchableTexts):
 def _example(content: bytes) -> dict[str, Any] | None:
     """An example that was stored; None for what nobody here has stored."""
     try:
-        example = from_bytes(content)
+        example = from_json(content)
     except ValueError:
         return None
     return example if type(example) is dict else None

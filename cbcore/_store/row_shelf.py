@@ -12,9 +12,8 @@ from operator import eq, itemgetter
 from typing import TYPE_CHECKING
 
 from cbcore._store.batches import MOST_VALUES, Packed, Pair, also_on, packed, packed_values
-from cbcore._store.rows import Encode, each_encoded
+from cbcore._store.rows import LINE_END, Encode, each_encoded
 from cbcore._store.shelf import Shelf
-from cbcore.plain._bytes import LINE_END
 
 if TYPE_CHECKING:
     from cbcore._store.store import Store

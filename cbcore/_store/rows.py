@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from operator import add, attrgetter
+from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias, overload
-
-import attrs
 
 from cbcore._store.batches import KEY_BYTES, Pair
 from cbcore._store.shelf import Written
 from cbcore._store.tally import Tally
 from cbcore.components import describe_exception
-from cbcore.plain import from_bytes, json_safe, plain_bytes
-from cbcore.plain._bytes import LINE_END, each_as_bytes, each_as_line
+from cbcore.json_data import from_json, to_json, to_json_safe
 from cbcore.results import ROW_FIELDS, EvalRow, RowsBySystem
 from cbcore.secrets import are_known, hide, is_shown_in
 from cbcore.stats import CLUSTER
@@ -30,6 +28,9 @@ SCORES, METADATA, LATENCY, RESPONSE = map(
     _FIELDS.index, ("scores", "metadata", "latency", "response")
 )
 
+LINE_END = b"\n"
+"""The end of a row that carries its output. JSON as it is written here has none."""
+
 Beside: TypeAlias = "tuple[list[str], str]"
 """What an output has beside its row, which has the response, the scores and the latency: the names
 of what was only handed back, and the evaluator that gave the scores."""
@@ -44,27 +45,22 @@ def encoded(row: EvalRow, beside: Beside | None = None) -> bytes:
     """
     data = _fields_of(row)
     try:
-        return plain_bytes(data) if beside is None else plain_bytes((*data, *beside)) + LINE_END
+        return to_json(data) if beside is None else to_json((*data, *beside)) + LINE_END
     except TypeError:
         pass
     try:  # metadata a system made of other things than plain data
-        return plain_bytes(json_safe(data))
+        return to_json(to_json_safe(data))
     except Exception as error:  # noqa: BLE001 - the plugin boundary: and of what cannot be plain
         reason = f"the row cannot be written: {describe_exception(error)}"
-        bare = attrs.evolve(row, scores={}, metadata={}, missing={}, response=None, error=reason)
-        return plain_bytes(_fields_of(bare))
+        bare = dataclasses.replace(
+            row, scores={}, metadata={}, missing={}, response=None, error=reason
+        )
+        return to_json(_fields_of(bare))
 
 
 def each_encoded(rows: Sequence[EvalRow], besides: Sequence[Beside | None]) -> list[bytes]:
     """Rows as they are stored, without known secrets."""
-    try:
-        if all(besides):
-            values = each_as_line(map(add, map(_fields_of, rows), besides))
-        else:
-            values = [] if any(besides) else each_as_bytes(map(_fields_of, rows))
-    except TypeError:
-        values = []
-    return _without_secrets(encoded, rows, values or list(map(encoded, rows, besides)))
+    return _without_secrets(encoded, rows, list(map(encoded, rows, besides)))
 
 
 def each_encoded_as_numbers(
@@ -82,7 +78,7 @@ def _without_secrets(
         return values
     # A row that has one does not carry its output: that is asked for again.
     return [
-        encode(attrs.evolve(row, **hide(row.to_dict()))) if is_shown_in(value) else value
+        encode(dataclasses.replace(row, **hide(row.to_dict()))) if is_shown_in(value) else value
         for row, value in zip(rows, values, strict=True)
     ]
 
@@ -95,16 +91,16 @@ def _numbers(row: EvalRow) -> bytes:
     if noted:
         noted = {k: v for k, v in noted.items() if isinstance(v, int | float) or k == CLUSTER}
     try:
-        return plain_bytes((*fields[:METADATA], noted, *between, None, *after))
+        return to_json((*fields[:METADATA], noted, *between, None, *after))
     except TypeError:
-        return encoded(attrs.evolve(row, response=None, metadata=noted))
+        return encoded(dataclasses.replace(row, response=None, metadata=noted))
 
 
 def decoded(system: str, value: bytes | None) -> EvalRow:
     """A row that was stored; what is left of it where it was damaged."""
     # Plain, as it is passed for every row by every metric.
     try:
-        fields = from_bytes(value)  # type: ignore[arg-type]
+        fields = from_json(value)  # type: ignore[arg-type]
         if value[-1:] == LINE_END:  # type: ignore[index]
             del fields[-N_BESIDE:]
         row = EvalRow(system, *fields[:_N_FIELDS])

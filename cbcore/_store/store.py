@@ -34,7 +34,7 @@ from cbcore._store.row_shelf import RowShelf
 from cbcore._store.rows import Encode, each_encoded
 from cbcore._store.shelf import OWNER_BYTES, SORTS, Shelf, Written
 from cbcore.exceptions import StoreError
-from cbcore.plain import from_bytes, json_safe, plain_bytes
+from cbcore.json_data import from_json, to_json, to_json_safe
 from cbcore.secrets import hide
 
 AnyShelf = TypeVar("AnyShelf", bound=Shelf)
@@ -283,7 +283,7 @@ class Store:
 
     def write_run(self, database: sqlite3.Connection, record: RunRecord, document: Any) -> None:
         """As `save_run`, as a part of what is `changed`."""
-        manifest = plain_bytes(hide(json_safe(record.manifest)))
+        manifest = to_json(hide(to_json_safe(record.manifest)))
         run_id = record.run_id.encode()
         values = (
             *(record.run_id, record.started, record.ended, record.state),
@@ -291,7 +291,7 @@ class Store:
         )
         database.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)", values)
         if document is not None:
-            told = compress(plain_bytes(hide(json_safe(document))))
+            told = compress(to_json(hide(to_json_safe(document))))
             database.execute(
                 "INSERT OR REPLACE INTO results VALUES (?, ?, ?)",
                 (record.run_id, told, _checksum(run_id, told)),
@@ -314,7 +314,7 @@ class Store:
             if all(type(text) is str for text in (run_id, started, ended, state)):
                 with contextlib.suppress(ValueError, RecursionError):
                     sound = _is_sound(run_id.encode(), manifest, checksum)
-                    read = from_bytes(manifest) if sound else None
+                    read = from_json(manifest) if sound else None
             if isinstance(read, dict):
                 known = cast(Manifest, read)
                 records.append(RunRecord(run_id, started, known, state=state, ended=ended))
@@ -336,7 +336,7 @@ class Store:
             return None
         content = inflated(found[0], _LARGEST_DOCUMENT)
         with contextlib.suppress(ValueError, RecursionError):
-            read = None if content is None else from_bytes(content)
+            read = None if content is None else from_json(content)
             return read if isinstance(read, dict) else None
         return None
 

@@ -1,4 +1,4 @@
-"""For authors of commands: what those of `cb` are made of.
+"""For authors of commands: what the commands of `cb` are made of.
 
     @click.command("weigh")
     @shared_options
@@ -6,16 +6,15 @@
     def command(settings: Settings) -> None: ...
 
 Options and settings that every command shares, output for people and for programs, reports of a
-result, and the edge at which errors become messages and exit codes.
+result, and exit codes for errors.
 """
 
-from cbcore.cli._edge import exit_code_of
-from cbcore.cli._reports import Output, execute_and_report, make_outputs
-from cbcore.cli._settings import Settings, pass_settings, shared_options
-from cbcore.cli._text import clean, echo, echo_columns, echo_json
-from cbcore.cli.list_components import offered_records
-from cbcore.cli.run import RunCommand, run_benchmark, run_options
-from cbcore.cli.runs import cache_option
+from cbcore.cli.click_options import Settings, pass_settings, shared_options
+from cbcore.cli.console import clean, echo, echo_columns, echo_json, exit_code_of
+from cbcore.cli.list_commands import offered_records
+from cbcore.cli.reports import Output, execute_and_report, make_outputs
+from cbcore.cli.run_command import RunCommand, run_benchmark, run_options
+from cbcore.cli.saved_run_commands import cache_option
 from cbcore.plugins.policy import tool_table
 
 __all__ = [

@@ -15,18 +15,17 @@ Attributes let an object say more of itself:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
 
 from cbcore.chains import Chain, Renamed
 from cbcore.identity._descriptions import Seen, described, left_out
 from cbcore.identity._sources import UnidentifiableError, digest_of_maker
-from cbcore.plain import canonical_bytes
+from cbcore.json_data import to_json
 
 __all__ = (
     "UnidentifiableError",
-    "content_key",
     "identity_of",
 )
 
@@ -60,7 +59,7 @@ def identify(obj: Any, record: Mapping[str, Any] | None) -> tuple[bytes, list[Se
             params = record.get("params") or {}
             told["params"] = {key: value for key, value in params.items() if key not in without}
         told["maker"] = digest_of_maker(str(record.get("component")))
-    return content_key(canonical_bytes(told)), parts
+    return content_key(to_json(told, sort_keys=True)), parts
 
 
 _empty = blake2b(digest_size=16)
@@ -71,13 +70,3 @@ def content_key(content: bytes) -> bytes:
     digest = _empty.copy()  # quicker than to make one of that size
     digest.update(content)
     return digest.digest()
-
-
-def content_keys(contents: Iterable[bytes]) -> list[bytes]:
-    """As `content_key`, of each."""
-    keys = []
-    for content in contents:
-        digest = _empty.copy()
-        digest.update(content)
-        keys.append(digest.digest())
-    return keys

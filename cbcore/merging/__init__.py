@@ -37,10 +37,10 @@ from cbcore.merging._shards import (
     with_siblings,
 )
 from cbcore.merging._tables import MergedRun, Tables, configure_again, tables_of
-from cbcore.plugins.catalog import Catalog, default_catalog
+from cbcore.plugins import Catalog, default_catalog
 from cbcore.results import NO_TEXTS, EvalResult, EvalRow, RunConfig, Texts
-from cbcore.results._document import document_of
-from cbcore.results._idle import with_idle
+from cbcore.results.document import document_of
+from cbcore.results.summary import mark_idle
 
 __all__ = ("merge",)
 
@@ -245,7 +245,7 @@ class _Joining:
             rows=rows,
             summary=found.summary,
             timing=timing,
-            config=found.told(self._config, tables.sections),
+            config=found.mark_idle(self._config, tables.sections),
             problems=problems,
             sections=tables.sections,
             metrics=tables.metrics,
@@ -304,7 +304,7 @@ def _joined_config(shards: Sequence[GivenShard], lacking: Sequence[str]) -> RunC
     if lacking:
         config["state_reason"] = f"this is partial: {'; '.join(lacking)}"
     idle = set.intersection(*(given.idle_evaluators() for given in shards))
-    return with_idle(cast(RunConfig, config), "evaluators", idle)
+    return mark_idle(cast(RunConfig, config), "evaluators", idle)
 
 
 def _each_once(records: Any) -> list[Any]:

@@ -14,10 +14,10 @@ from cbcore._build.remaking import metrics_of
 from cbcore._run.sections import make_sections
 from cbcore.boundary import contained
 from cbcore.exceptions import CBError
-from cbcore.plugins.catalog import Catalog
+from cbcore.plugins import Catalog
 from cbcore.plugins.manager import HookManager
 from cbcore.results import EvalRow, RunConfig, Section, sum_up
-from cbcore.results._summary import SummedUp
+from cbcore.results.summary import SummedUp
 from cbcore.secrets import hide
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import configure

@@ -8,26 +8,15 @@
         print(plugin.name, plugin.version, plugin.state)
 """
 
-from __future__ import annotations
+from cbcore.plugins.catalog import Catalog, Plugin, State, default_catalog
+from cbcore.plugins.installed import Distribution, Origin, read_distributions
 
-from typing import TYPE_CHECKING
-
-from cbcore.lazy import lazy_names
-
-if TYPE_CHECKING:
-    from cbcore.plugins.catalog import Catalog as Catalog
-    from cbcore.plugins.catalog import Plugin as Plugin
-    from cbcore.plugins.catalog import State as State
-    from cbcore.plugins.catalog import default_catalog as default_catalog
-    from cbcore.plugins.policy import PluginPolicy as PluginPolicy
-
-_HOMES = {
-    "Catalog": "catalog",
-    "Plugin": "catalog",
-    "State": "catalog",
-    "default_catalog": "catalog",
-    "PluginPolicy": "policy",
-}
-
-__all__ = [*sorted(_HOMES)]  # noqa: PLE0604
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+__all__ = [
+    "Catalog",
+    "Distribution",
+    "Origin",
+    "Plugin",
+    "State",
+    "default_catalog",
+    "read_distributions",
+]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import PurePath
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import attrs
@@ -20,14 +19,20 @@ from cbcore.exceptions import (
     PluginError,
     PluginLoadError,
     UnknownComponentError,
+    UsageError,
 )
 from cbcore.hookspecs import OFFERING
-from cbcore.kinds import KINDS, Kind, group_of
+from cbcore.kinds import KINDS, Kind
 from cbcore.plugins.descriptions import Descriptions
-from cbcore.plugins.installed import CORE, HOOK_GROUP, Distribution, read_distributions
+from cbcore.plugins.installed import (
+    CORE,
+    HOOK_GROUP,
+    Distribution,
+    read_distributions,
+    satisfies,
+)
 from cbcore.plugins.manager import HookManager, collect_offers, load_hook_module
 from cbcore.plugins.policy import PluginPolicy, check_names, read_policy
-from cbcore.plugins.versions import satisfies
 
 
 class State(str, enum.Enum):
@@ -53,23 +58,27 @@ class State(str, enum.Enum):
 class Plugin:
     """One installed plugin.
 
-    `entries` are the components that its entry points name; `components` adds those that its hook
-    modules offer, once they are loaded. `hook_modules` maps entry points to import targets.
+    `components` are those that its entry points name, and those that its hook modules offer once
+    they are loaded. `hook_modules` maps entry points to import targets. A plugin of objects, made
+    in Python, has an empty `distribution`.
     """
 
     name: str
     version: str = ""
-    summary: str = ""
-    location: str = ""
-    core_specifier: str = ""
-    entries: list[Component] = attrs.Factory(list)
     components: list[Component] = attrs.Factory(list)
     hook_modules: dict[str, Any] = attrs.Factory(dict)
     state: State = State.NOT_LOADED
     reason: str = ""
     remedy: str = ""
     error: PluginError | None = None
-    find_stamp: Callable[[], str] = attrs.field(default=lambda: "", repr=False)
+    distribution: Distribution = attrs.field(
+        factory=lambda: Distribution(lambda _: None), repr=False
+    )
+
+    @property
+    def stamp(self) -> str:
+        """A text that changes with its code; empty if nothing may be cached for it."""
+        return self.distribution.stamp
 
     @property
     def is_usable(self) -> bool:
@@ -81,6 +90,14 @@ class Plugin:
         if self.state in (State.DISABLED, State.SHADOWED):
             return "disabled"
         return self.state if self.is_usable else "broken"
+
+    @property
+    def components_by_kind(self) -> dict[str, list[str]]:
+        """The names of its components, sorted, by the plural of their kinds."""
+        offered: dict[str, list[str]] = {}
+        for component in self.components:
+            offered.setdefault(names.plural(component.kind), []).append(component.name)
+        return {kind: sorted(listed) for kind, listed in sorted(offered.items())}
 
     def set_aside(self, state: State, reason: str, remedy: str = "") -> None:
         """Do not use the plugin any more."""
@@ -112,7 +129,10 @@ class Catalog:
         self.policy = policy or PluginPolicy()
         self._kinds = _find_kinds([*distributions, *kinds_from])
         self.kinds: tuple[str, ...] = (*KINDS, *self._kinds)
-        self.plugins = _make_plugins(distributions, self.policy, self.kinds)
+        self.groups = {HOOK_GROUP: "hook module"}
+        """What each entry-point group offers: hook modules, or components of a kind."""
+        self.groups |= {f"cb.{names.plural(kind)}": kind for kind in self.kinds}
+        self.plugins = self._make_plugins(distributions)
         self.descriptions = Descriptions()
         self._hook_modules: list[tuple[str, object]] | None = None
         self._is_checked = False
@@ -130,6 +150,18 @@ class Catalog:
                 component.plugin, f"{component.target} is not the Kind called {name!r}"
             )
         return kind
+
+    def kind_of(self, word: str) -> str:
+        """The kind that a user's word means, singular or plural."""
+        singular = names.singular(names.canonical(word))
+        for kind in self.kinds:
+            if names.canonical(kind) == singular:
+                return kind
+        plural = [names.plural(kind) for kind in self.kinds]
+        raise UsageError(
+            f"there is no kind of component called {word!r}",
+            hint=names.hint(names.plural(singular), plural, f"kinds: {', '.join(plural)}"),
+        )
 
     def components(self, kind: str | None = None) -> list[Component]:
         """Registered components, then those of all usable plugins by the plugins' names.
@@ -157,20 +189,16 @@ class Catalog:
         `PluginLoadError` if only a plugin offers it that cannot be used, and
         `UnknownComponentError` if nobody offers it.
         """
-        plugin, slash, bare = name.rpartition("/")
-        matches = [
-            component
-            for component in self.components(kind)
-            if names.canonical(component.name) == names.canonical(bare)
-            and (not slash or names.canonical(component.plugin) == names.canonical(plugin))
-        ]
+        owner, _, bare = name.rpartition("/")
+        wanted = (kind, names.canonical(bare))
+        matches = [c for c in self.components(kind) if _key(c) == wanted and _is_from(c, owner)]
         if len(matches) > 1:  # a plugin may replace a component of the core
             matches = [c for c in matches if c.plugin != CORE]
         if len(matches) > 1:
             raise DuplicateNameError(kind, bare, sorted({c.plugin for c in matches}))
         if matches:
             return matches[0]
-        self._raise_if_set_aside(kind, bare, plugin)
+        self._raise_if_set_aside(kind, bare, owner)
         raise self._describe_unknown(kind, name)
 
     def _describe_unknown(self, kind: str, name: str) -> UnknownComponentError:
@@ -199,38 +227,36 @@ class Catalog:
         return [p for p in packages if names.canonical(p) not in installed]
 
     def _guess_mistake(self, kind: str, name: str) -> str:
-        """What a name that nobody offers may be: a file of another type, or of another kind."""
-        from cbcore.files import FILE_SUFFIXES
-
-        suffix = PurePath(name).suffix
-        if kind == "dataset" and suffix and suffix.lower() not in FILE_SUFFIXES:
-            return f"a data file ends in {', '.join(FILE_SUFFIXES)}, not {suffix}"
+        """What a name that nobody offers may be: a component of another kind."""
         wanted = names.canonical(name)
         others = [c.kind for c in self.components() if names.canonical(c.name) == wanted]
-        if others:
-            return f"{name!r} is {names.with_article(others[0])}, not {names.with_article(kind)}"
-        few = ("executor", "reporter", "tokenizer")
-        known = sorted({c.name for c in self.components(kind)}) if kind in few else ()
-        return f"there are {', '.join(known)}" if known else ""
+        return f"{name!r} is of the kind {others[0]}, not {kind}" if others else ""
 
-    def _raise_if_set_aside(self, kind: str, name: str, plugin_name: str) -> None:
+    def _raise_if_set_aside(self, kind: str, name: str, owner: str) -> None:
         """Raise if a plugin that cannot be used would offer the name."""
         usable = {names.canonical(plugin.name) for plugin in self.plugins if plugin.is_usable}
         for plugin in self.plugins:
-            is_copy = plugin.state is State.SHADOWED and names.canonical(plugin.name) in usable
-            if plugin.is_usable or is_copy:
-                continue
-            if plugin_name and names.canonical(plugin.name) != names.canonical(plugin_name):
-                continue
-            wanted = (kind, names.canonical(name))
-            offers = wanted in {(c.kind, names.canonical(c.name)) for c in plugin.components}
-            if offers or (plugin_name and plugin.hook_modules):
+            own_name = names.canonical(plugin.name)
+            is_other = own_name in usable or (owner and own_name != names.canonical(owner))
+            offers = (kind, names.canonical(name)) in map(_key, plugin.components)
+            if not is_other and (offers or (owner and plugin.hook_modules)):
                 verb = "offers" if offers else "is asked for"
                 raise PluginLoadError(
                     plugin.name,
                     f"{verb} the {kind} {name!r} but is {plugin.state}: {plugin.reason}",
                     hint=plugin.remedy or None,
                 ) from plugin.error
+
+    def find_conflicts(self) -> dict[tuple[str, str], list[str]]:
+        """Names that more than one usable plugin offers: (kind, name) → plugins.
+
+        The core does not count: a plugin may replace its components.
+        """
+        claims: dict[tuple[str, str], set[str]] = {}
+        for plugin in self.plugins:
+            for component in plugin.components if plugin.is_usable and plugin.name != CORE else ():
+                claims.setdefault(_key(component), set()).add(plugin.name)
+        return {key: sorted(owners) for key, owners in claims.items() if len(owners) > 1}
 
     # -- loading -----------------------------------------------------------------------------
 
@@ -241,12 +267,11 @@ class Catalog:
         """
         if self._hook_modules is None:
             self._hook_modules = []
-            owners: dict[int, str] = {}
             for plugin in self.plugins:
                 if plugin.is_usable and plugin.hook_modules:
                     try:
                         with self.descriptions.noting(plugin, "hook modules"):
-                            self._hook_modules += _load_plugin(plugin, owners)
+                            self._hook_modules += _load_plugin(plugin)
                     except PluginError as error:
                         plugin.mark_broken(error)
             self.descriptions.save()
@@ -256,7 +281,8 @@ class Catalog:
         """A hook manager for one run, with the hook modules of all usable plugins."""
         hooks = HookManager()
         for name, module in reversed(self.load_hook_modules()):  # pluggy calls the last one first
-            hooks.register(module, name)
+            if not hooks.is_registered(module):  # two plugins may name the same module
+                hooks.register(module, name)
         return hooks
 
     def hooks_of(self, plugin: Plugin) -> list[str]:
@@ -276,36 +302,37 @@ class Catalog:
         """Import the target of a component. Raises `PluginError`."""
         return self.descriptions.load(component, self.plugin_of(component))
 
-    def load_all(self, wanted: Iterable[Plugin]) -> None:
+    def load_all(self, wanted: Iterable[Plugin] | None = None) -> None:
         """Import everything that plugins offer. A plugin that fails is disabled, with its reason."""
-        self._visit_components(wanted, self.load)
+        self._visit(wanted, self.load)
 
     def describe_all(self, wanted: Iterable[Plugin] | None = None) -> None:
-        """Fill in the descriptions of all components, of all plugins or of those `wanted`.
+        """Fill in the descriptions of components. A plugin that fails is disabled, with its reason."""
+        self._visit(wanted, self.describe)
 
-        A plugin that fails is disabled, with its reason.
-        """
-        wanted = list(self.plugins if wanted is None else wanted)
-        described = self._visit_components(wanted, self.describe)
-        for plugin in wanted:
-            plugin.components = [described.get(id(c), c) for c in plugin.components]
-
-    def _visit_components(
-        self, wanted: Iterable[Plugin], visit: Callable[[Component], Any]
-    ) -> dict[int, Any]:
-        """Call `visit` for each component of usable plugins; the results by component."""
+    def _visit(self, wanted: Iterable[Plugin] | None, visit: Callable[[Component], Any]) -> None:
+        """Call `visit` for each component of usable plugins; keep the components it returns."""
         self.load_hook_modules()
-        results: dict[int, Any] = {}
-        for plugin in wanted:
-            for component in plugin.components if plugin.is_usable else ():
+        for plugin in self.plugins if wanted is None else wanted:
+            for position, component in enumerate(plugin.components):
                 try:
-                    results[id(component)] = visit(component)
+                    visited = visit(component) if plugin.is_usable else None
                 except PluginError as error:
                     plugin.mark_broken(error)
+                else:
+                    if isinstance(visited, Component):
+                        plugin.components[position] = visited
             if plugin.is_usable:
                 plugin.state = State.OK
         self.descriptions.save()
-        return results
+
+    def note_trial(self, plugin: Plugin, error: PluginError | None, *, has_ended: bool) -> None:
+        """Set the state of a plugin that another process tried; remember if it ended that."""
+        plugin.state = State.OK
+        if error is not None:
+            plugin.mark_broken(error)
+        self.descriptions.note_outcome(plugin, "process", error if has_ended else None)
+        self.descriptions.save()
 
     def recall_outcomes(self) -> None:
         """Set the states of plugins as they were when they were last loaded. Imports nothing."""
@@ -329,20 +356,47 @@ class Catalog:
         if absent := self.policy.require - {names.canonical(p.name) for p in self.plugins}:
             name = min(absent)
             raise PluginLoadError(name, "is required but not installed", hint=f"pip install {name}")
+        required = [p for p in self.plugins if self._is_required(p)]
         if not self._is_checked:
             self._is_checked = True
-            self.load_all([plugin for plugin in self.plugins if self._is_required(plugin)])
-        for plugin in self.plugins:
-            is_required = names.canonical(plugin.name) in self.policy.require
-            is_required = is_required and plugin.state is not State.SHADOWED
-            is_refused = is_required or (self.policy.strict and plugin.status == "broken")
-            if is_refused and not plugin.is_usable:
+            self.load_all(required)
+        for plugin in required:
+            is_strict = names.canonical(plugin.name) not in self.policy.require
+            if not plugin.is_usable and (plugin.status == "broken" or not is_strict):
                 raise plugin.error or PluginLoadError(
                     plugin.name, f"is {plugin.state}: {plugin.reason}", hint=plugin.remedy or None
                 )
 
     def _is_required(self, plugin: Plugin) -> bool:
-        return self.policy.strict or names.canonical(plugin.name) in self.policy.require
+        is_named = names.canonical(plugin.name) in self.policy.require
+        return (self.policy.strict or is_named) and plugin.state is not State.SHADOWED
+
+    def _make_plugins(self, distributions: Iterable[Distribution]) -> list[Plugin]:
+        """One plugin per distribution, sorted by name; those that cannot be used are set aside."""
+        plugins: list[Plugin] = []
+        first: dict[str, Plugin] = {}
+        for distribution in distributions:
+            plugin = _read_plugin(distribution, self.groups)
+            plugins.append(plugin)
+            copy = first.setdefault(names.canonical(plugin.name), plugin)
+            specifier = distribution.core_specifier or ""
+            if copy is not plugin:
+                where = copy.distribution.location or "an archive"
+                reason = f"another copy comes first on the import path, in {where}"
+                plugin.set_aside(State.SHADOWED, reason, "uninstall one of the two")
+            elif refusal := self.policy.find_refusal(plugin.name):
+                plugin.set_aside(State.DISABLED, *refusal)
+            elif plugin.is_usable and not satisfies(cbcore.__version__, specifier):
+                plugin.set_aside(
+                    State.INCOMPATIBLE,
+                    f"it requires cbcore {specifier}; installed is {cbcore.__version__}",
+                    f"pip install -U {plugin.name} {CORE}",
+                )
+        offered = {p.name: [*p.hook_modules, *(c.name for c in p.components)] for p in plugins}
+        check_names(self.policy, offered)
+        for plugin in plugins:
+            _remove_disabled(plugin, self.policy.disable)
+        return sorted(plugins, key=lambda plugin: names.canonical(plugin.name))
 
 
 @functools.cache
@@ -351,41 +405,28 @@ def default_catalog() -> Catalog:
     return Catalog(read_distributions(), read_policy())
 
 
-def find_conflicts(plugins: Iterable[Plugin]) -> dict[tuple[str, str], list[str]]:
-    """Names that more than one usable plugin offers: (kind, name) → plugins.
-
-    The core does not count: a plugin may replace its components.
-    """
-    claims: dict[tuple[str, str], set[str]] = {}
-    for plugin in plugins:
-        for component in plugin.components if plugin.is_usable and plugin.name != CORE else ():
-            key = (component.kind, names.canonical(component.name))
-            claims.setdefault(key, set()).add(plugin.name)
-    return {key: sorted(owners) for key, owners in claims.items() if len(owners) > 1}
+def _key(component: Component) -> tuple[str, str]:
+    return component.kind, names.canonical(component.name)
 
 
-def _load_plugin(plugin: Plugin, owners: dict[int, str]) -> list[tuple[str, object]]:
+def _is_from(component: Component, plugin: str) -> bool:
+    """Whether a component belongs to a plugin; no name means any plugin."""
+    return not plugin or names.canonical(component.plugin) == names.canonical(plugin)
+
+
+def _load_plugin(plugin: Plugin) -> list[tuple[str, object]]:
     """Import and check the hook modules of a plugin, and take in what they offer."""
     modules: dict[int, tuple[str, object]] = {}
     for name, target in plugin.hook_modules.items():
         module = load_hook_module(plugin.name, target)
-        other = owners.setdefault(id(module), plugin.name)
-        if other != plugin.name:
-            raise PluginContractError(
-                plugin.name,
-                f"its hook module {target} is also named by {other}",
-                hint=f"uninstall {plugin.name} or {other}",
-            )
         modules.setdefault(id(module), (f"{plugin.name}:{name}", module))
-    known = {(c.kind, names.canonical(c.name)): c for c in plugin.entries}
+    known = {_key(component): component for component in plugin.components}
     owner = Owner(plugin.name, plugin.version)
     for component in collect_offers(owner, [module for _, module in modules.values()]):
-        key = (component.kind, names.canonical(component.name))
-        if known.setdefault(key, component).target != component.target:
-            raise PluginContractError(
-                plugin.name,
-                f"it offers two {names.plural(component.kind)} called {component.name!r}",
-            )
+        if known.setdefault(_key(component), component).target != component.target:
+            kind = names.plural(component.kind)
+            problem = f"it offers two {kind} called {component.name!r}"
+            raise PluginContractError(plugin.name, problem)
     plugin.components = list(known.values())
     plugin.state = State.OK
     return list(modules.values())
@@ -404,60 +445,20 @@ def _find_kinds(distributions: Iterable[Distribution]) -> dict[str, Component]:
     return kinds
 
 
-def _make_plugins(
-    distributions: Iterable[Distribution], policy: PluginPolicy, kinds: Iterable[str]
-) -> list[Plugin]:
-    """One plugin per distribution, sorted by name; those that cannot be used are set aside."""
-    distributions = list(distributions)
-    groups = {group_of(kind): kind for kind in kinds}
-    plugins: list[Plugin] = []
-    first: dict[str, Plugin] = {}
-    for distribution in distributions:
-        plugin = _read_plugin(distribution, groups)
-        plugins.append(plugin)
-        copy = first.setdefault(names.canonical(plugin.name), plugin)
-        if copy is not plugin:
-            where = copy.location or "an archive"
-            reason = f"another copy comes first on the import path, in {where}"
-            plugin.set_aside(State.SHADOWED, reason, "uninstall one of the two")
-            continue
-        if refusal := policy.find_refusal(plugin.name):
-            plugin.set_aside(State.DISABLED, *refusal)
-        elif plugin.is_usable and not satisfies(cbcore.__version__, plugin.core_specifier):
-            plugin.set_aside(
-                State.INCOMPATIBLE,
-                f"it requires cbcore {plugin.core_specifier}; installed is {cbcore.__version__}",
-                f"pip install -U {plugin.name} {CORE}",
-            )
-    check_names(policy, {p.name: [*p.hook_modules, *(c.name for c in p.entries)] for p in plugins})
-    for plugin in plugins:
-        _remove_disabled_entries(plugin, policy)
-    return sorted(plugins, key=lambda plugin: names.canonical(plugin.name))
-
-
-def _remove_disabled_entries(plugin: Plugin, policy: PluginPolicy) -> None:
+def _remove_disabled(plugin: Plugin, disabled: Collection[str]) -> None:
     """Leave out the hook modules and components that the policy names as `plugin/name`."""
 
     def is_allowed(name: str) -> bool:
-        return names.canonical(f"{plugin.name}/{name}") not in policy.disable
+        return names.canonical(f"{plugin.name}/{name}") not in disabled
 
     plugin.hook_modules = {n: t for n, t in plugin.hook_modules.items() if is_allowed(n)}
-    plugin.entries = [c for c in plugin.entries if is_allowed(c.name)]
-    plugin.components = list(plugin.entries)
+    plugin.components = [c for c in plugin.components if is_allowed(c.name)]
 
 
-def _read_plugin(distribution: Distribution, groups: Mapping[str, str]) -> Plugin:
+def _read_plugin(distribution: Distribution, groups: dict[str, str]) -> Plugin:
     """The plugin of a distribution, with the entry points in these groups."""
-    plugin = Plugin(
-        name=distribution.name,
-        version=distribution.version,
-        summary=distribution.summary,
-        location=distribution.location,
-        core_specifier=distribution.core_specifier or "",
-        find_stamp=functools.cache(lambda: distribution.stamp),
-    )
-    owner = Owner(distribution.name, distribution.version)
-    unknown_groups = []
+    plugin = Plugin(distribution.name, distribution.version, distribution=distribution)
+    owner = Owner(plugin.name, plugin.version)
     for group, name, target in distribution.declared:
         if group == HOOK_GROUP:
             plugin.hook_modules[name] = target
@@ -468,17 +469,14 @@ def _read_plugin(distribution: Distribution, groups: Mapping[str, str]) -> Plugi
                 problem = f"entry point {name!r} in {group}: {error}"
                 plugin.mark_broken(PluginContractError(plugin.name, problem))
             else:
-                plugin.entries.append(component)
-        else:
-            unknown_groups.append(group)
-    plugin.components = list(plugin.entries)
-    if unknown_groups and not (plugin.entries or plugin.hook_modules):
-        group = unknown_groups[0]
+                plugin.components.append(component)
+    if distribution.problem:
+        plugin.set_aside(State.BROKEN, distribution.problem, f"reinstall {plugin.name}")
+    elif plugin.is_usable and not (plugin.components or plugin.hook_modules):
+        group = distribution.declared[0].group
         plugin.set_aside(
             State.BROKEN,
             f"the entry-point group {group!r} is not one that cb reads",
-            names.hint(group, [HOOK_GROUP, *groups], "install the plugin that reads this group"),
+            names.hint(group, groups, "install the plugin that reads this group"),
         )
-    if distribution.problem:
-        plugin.set_aside(State.BROKEN, distribution.problem, f"reinstall {distribution.name}")
     return plugin

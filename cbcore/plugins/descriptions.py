@@ -10,9 +10,9 @@ The cache saves time only: an unreadable file counts as empty, and a failed writ
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
-import stat
 import sys
 import zlib
 from collections.abc import Iterator
@@ -28,8 +28,7 @@ from cbcore.exceptions import PluginError
 if TYPE_CHECKING:
     from cbcore.plugins.catalog import Plugin
 
-_MAX_BYTES = 64 * 1024 * 1024
-_FIELDS = tuple(f.name for f in attrs.fields(Component) if f.name not in ("owner", "target"))
+_FIELDS = tuple(f.name for f in attrs.fields(Component) if f.name != "owner")
 
 
 def cache_folder() -> Path:
@@ -50,24 +49,22 @@ class Descriptions:
     """The cache of one environment. `save` writes what was learned since it was read."""
 
     def __init__(self) -> None:
-        self._records: dict[str, Any] | None = None
         self._current: dict[str, dict[str, Any]] = {}
-        self._changed: dict[str, dict[str, Any]] = {}
+        self._changed: set[str] = set()
+        self.path = cache_file()
 
     def describe(self, component: Component, plugin: Plugin | None) -> Component:
         """A component with its descriptive fields filled in. Raises `PluginError`."""
-        if plugin is None or not isinstance(component.target, str) or not plugin.find_stamp():
+        if plugin is None or not isinstance(component.target, str) or not plugin.stamp:
             return component.described()
-        known = self._record_of(plugin)["components"].get(_key(component))
-        if isinstance(known, dict) and known.get("target") == component.target:
-            try:
-                return Component(owner=Owner(plugin.name, plugin.version), **known)
-            except (TypeError, ValueError):
-                pass  # a damaged cache is no cache
-        with self.noting(plugin, _key(component)):
+        components, key = self._record_of(plugin)["components"], _key(component)
+        with contextlib.suppress(TypeError, ValueError, KeyError):  # a damaged cache is no cache
+            if components[key]["target"] == component.target:
+                return Component(owner=Owner(plugin.name, plugin.version), **components[key])
+        with self.noting(plugin, key):
             described = component.described()
-        fields = {name: getattr(described, name) for name in _FIELDS}
-        self._change(plugin)["components"][_key(component)] = {**fields, "target": component.target}
+        components[key] = {name: getattr(described, name) for name in _FIELDS}
+        self._changed.add(plugin.name)
         return described
 
     def load(self, component: Component, plugin: Plugin | None) -> Any:
@@ -88,21 +85,22 @@ class Descriptions:
 
     def note_outcome(self, plugin: Plugin | None, subject: str, error: PluginError | None) -> None:
         """Record how loading a part of a plugin went."""
-        if plugin is None or not plugin.find_stamp():
+        if plugin is None or not plugin.stamp:
             return
-        problems = self._record_of(plugin).get("problems")
-        changed = {k: v for k, v in (problems or {}).items() if k != subject}
+        record = self._record_of(plugin)
+        problems = {k: v for k, v in (record["problems"] or {}).items() if k != subject}
         if error is not None:
-            changed[subject] = [error.reason, error.hint or ""]
-        if changed != problems:
-            self._change(plugin)["problems"] = changed
+            problems[subject] = [error.reason, error.hint or ""]
+        if problems != record["problems"]:
+            record["problems"] = problems
+            self._changed.add(plugin.name)
 
     def last_outcome(self, plugin: Plugin) -> tuple[str, str] | None:
         """Reason and hint of what failed when it was last loaded, both empty if nothing did.
 
         None if this version was never loaded.
         """
-        problems = self._record_of(plugin).get("problems") if plugin.find_stamp() else None
+        problems = self._record_of(plugin)["problems"] if plugin.stamp else None
         if problems is None:
             return None
         match next(iter(problems.values()), ["", ""]):
@@ -114,37 +112,31 @@ class Descriptions:
         """Write what was learned. Another process that writes at the same time may win."""
         if not self._changed:
             return
-        path = cache_file()
-        records = {**_read(path), **self._changed}
-        self._changed = {}
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            temporary = path.with_suffix(f".{os.getpid()}")
+        records = {**_read(self.path), **{name: self._current[name] for name in self._changed}}
+        self._changed.clear()
+        with contextlib.suppress(OSError):  # a read-only home only costs time
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = self.path.with_suffix(f".{os.getpid()}")
             temporary.write_text(json.dumps(records), encoding="utf-8")
-            temporary.replace(path)
-        except OSError:
-            pass  # a read-only home only costs time
+            temporary.replace(self.path)
+
+    @functools.cached_property
+    def _records(self) -> dict[str, Any]:
+        return _read(self.path)
 
     def _record_of(self, plugin: Plugin) -> dict[str, Any]:
         """The record of a plugin as it is now: its stamp, components, and problems if loaded."""
         if plugin.name not in self._current:
-            self._current[plugin.name] = self._read_record(plugin)
+            place = plugin.distribution.location
+            stamp = f"{cbcore.__version__} {plugin.version} {place} {plugin.stamp}"
+            match self._records.get(plugin.name):
+                case {"stamp": known, "components": dict(), "problems": dict() | None} as record:
+                    current = record if known == stamp else {}
+                case _:
+                    current = {}
+            empty: dict[str, Any] = {"stamp": stamp, "components": {}, "problems": None}
+            self._current[plugin.name] = current or empty
         return self._current[plugin.name]
-
-    def _read_record(self, plugin: Plugin) -> dict[str, Any]:
-        if self._records is None:
-            self._records = _read(cache_file())
-        stamp = f"{cbcore.__version__} {plugin.version} {plugin.location} {plugin.find_stamp()}"
-        record: Any = self._records.get(plugin.name)
-        match record:
-            case {"stamp": known, "components": dict()} if known == stamp:
-                if isinstance(record.get("problems", {}), dict):
-                    return dict(record)
-        return {"stamp": stamp, "components": {}}
-
-    def _change(self, plugin: Plugin) -> dict[str, Any]:
-        record = self._changed[plugin.name] = self._record_of(plugin)
-        return record
 
 
 def _key(component: Component) -> str:
@@ -154,13 +146,7 @@ def _key(component: Component) -> str:
 def _read(path: Path) -> dict[str, Any]:
     """The records in a file; empty if it is not a readable file of ours."""
     try:
-        # Opening a pipe that nobody writes to would block.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        with os.fdopen(descriptor, "rb") as file:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_BYTES:
-                return {}
-            records = json.loads(file.read())
+        records = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
     return records if isinstance(records, dict) else {}

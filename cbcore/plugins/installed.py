@@ -1,33 +1,35 @@
-"""Installed distributions and what their metadata says: nothing is imported.
+"""Installed distributions and their metadata. Nothing is imported.
 
-Nearly all distributions are folders on the import path. Those are read directly, since every
-command looks at all of them; archives, eggs and finders of other kinds go through
-`importlib_metadata`.
+Folders on the import path are read directly, since every command looks at all of them. Archives
+and finders of other packages go through `importlib_metadata`.
 """
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from cbcore.boundary import contained
 from cbcore.names import canonical
+from cbcore.secrets import redact
 
 CORE = "cbcore"
 HOOK_GROUP = "cb.plugins"
 
-_SUFFIXES = (".dist-info", ".egg-info")
-_PATH_FINDERS = ("PathFinder", "MetadataPathFinder")
-_MAX_BYTES = 8_000_000
-_REQUIREMENT = re.compile(
-    r"(?P<name>[A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*\(?(?P<specifier>(?:[<>=!~][^;)]*)?)\)?\s*\Z"
-)
-_EXTRAS = re.compile(r"\s*\[[^\]]*\]\Z")
+_NOTES = ("/INSTALLER", "/REQUESTED", "/RECORD", "/direct_url.json", "/uv_cache.json", ".pyc")
+"""The files that differ between installers."""
+_GROUP = re.compile(r"cb(core)?(\Z|[-_.])", re.IGNORECASE)
+_ON_CORE = re.compile(r"cbcore\s*(?:\[[^\]]*\])?\s*\(?((?:[<>=!~][^;)]*)?)\)?\s*\Z", re.IGNORECASE)
+_PLAIN_CLAUSE = re.compile(r"\s*(>=|<)\s*(\d+(?:\.\d+)*)\s*")
 
 
 class EntryPoint(NamedTuple):
@@ -38,40 +40,61 @@ class EntryPoint(NamedTuple):
     value: str
 
 
-class MetadataFiles(Protocol):
-    """The metadata files of one distribution, as `importlib_metadata` offers them too."""
+class Origin(NamedTuple):
+    """The source of an installed distribution, as its metadata describe it.
 
-    def read_text(self, filename: str, /) -> str | None:
-        """The text of a file, or None if there is no such file."""
+    `record_digest` covers every installed file. It is the same on every machine that installed
+    the same wheel. `commit` and `url` are what the installer noted, and `editable` is the folder
+    of a project that is installed in place.
+    """
 
+    record_digest: str | None = None
+    commit: str | None = None
+    url: str = ""
+    editable: str = ""
 
-class FolderFiles:
-    """The metadata files in a `.dist-info` folder."""
+    def to_dict(self) -> dict[str, str | None]:
+        """The origin as plain data."""
+        return {key: value or None for key, value in self._asdict().items()}
 
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
-        self._path = Path(folder)
-
-    def read_text(self, filename: str, /) -> str | None:
-        """The text of a file, or None if it does not exist or is too large to be metadata."""
-        try:
-            with open(os.path.join(self._folder, filename), "rb") as file:  # noqa: PTH118, PTH123 - faster
-                content = file.read(_MAX_BYTES + 1)
-        except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError):
-            return None
-        if len(content) > _MAX_BYTES:
-            raise ValueError(f"{filename} is larger than {_MAX_BYTES // 1_000_000} MB")
-        return content.decode("utf-8")
+    def __str__(self) -> str:
+        if self.editable:
+            return f"editable, {self.editable}"
+        return f"commit {self.commit[:12]} of {self.url}" if self.commit else self.url
 
 
 class Distribution:
     """An installed distribution. Its metadata is read on first use, and once."""
 
-    def __init__(self, files: MetadataFiles) -> None:
-        self.files = files
+    def __init__(self, read_text: Callable[[str], str | None], path: Any = None) -> None:
+        """`read_text` reads a metadata file, `path` is their folder: of a disk or an archive."""
+        self.read_text = read_text
+        self._path = path
 
-    def __repr__(self) -> str:
-        return f"<Distribution {self.name} {self.version}>"
+    @staticmethod
+    def iter_installed(path: Iterable[str] | None = None) -> Iterator[Distribution]:
+        """All installed distributions, in the order of the import path."""
+        archives = []
+        entries: Iterable[object] = sys.path if path is None else path
+        for entry in entries:
+            try:
+                children = os.listdir(entry or ".")  # type: ignore[call-overload]  # noqa: PTH208 - faster
+            except NotADirectoryError:
+                archives.append(entry)
+                continue
+            except (OSError, TypeError):  # Python ignores it too
+                continue
+            for child in children:
+                if child.endswith(".dist-info"):
+                    folder = Path(str(entry), child)
+                    yield Distribution(functools.partial(_read_file, folder), folder)
+        if archives or any(map(_is_other_finder, sys.meta_path)):
+            context = _metadata().DistributionFinder.Context(path=archives)
+            for finder in sys.meta_path:
+                if hasattr(finder, "find_distributions"):
+                    with contained():  # a finder of another package may raise anything
+                        for found in finder.find_distributions(context):
+                            yield Distribution(found.read_text, getattr(found, "_path", None))
 
     @property
     def name(self) -> str:
@@ -89,24 +112,23 @@ class Distribution:
     @property
     def folder(self) -> Path | None:
         """The metadata folder; None inside an archive."""
-        place = getattr(self.files, "_path", None)
-        return place if isinstance(place, Path) else None
+        return self._path if isinstance(self._path, Path) else None
 
     @property
     def location(self) -> str:
         """The entry of the import path in which it is."""
-        place = getattr(self.files, "_path", None)
-        return str(getattr(place, "parent", "")).rstrip("/\\")
+        return str(getattr(self._path, "parent", "")).rstrip("/\\")
 
     @property
     def is_plugin(self) -> bool:
         """Whether it has entry points for `cb`, or is named like a plugin and unreadable."""
-        return bool(self.declared) or (self._is_named_like_a_plugin and bool(self._manifest[1]))
+        is_torn = bool(self._manifest[1]) and canonical(self._folder_name).startswith("cb-")
+        return bool(self.declared) or is_torn
 
     @cached_property
     def declared(self) -> tuple[EntryPoint, ...]:
         """The entry points in groups of `cb`, misspelled groups included."""
-        return tuple(entry for entry in self._manifest[0] if is_group_of_cb(entry.group))
+        return tuple(entry for entry in self._manifest[0] if _GROUP.match(entry.group))
 
     @property
     def problem(self) -> str:
@@ -117,27 +139,33 @@ class Distribution:
             return f"its METADATA cannot be read: {self._headers[1]}"
         return ""
 
-    @cached_property
-    def requirements(self) -> tuple[tuple[str, str], ...]:
-        """Name and specifier of each requirement without a marker."""
-        matches = map(_REQUIREMENT.match, self._headers[0].get("requires-dist", []))
-        return tuple((m["name"], m["specifier"].strip()) for m in matches if m)
+    @property
+    def requirements(self) -> list[str]:
+        """The lines with its requirements."""
+        return self._headers[0].get("requires-dist", [])
 
     @property
     def core_specifier(self) -> str | None:
         """The versions of the core that it supports; None if it does not require the core."""
-        found = [specifier for name, specifier in self.requirements if canonical(name) == CORE]
+        found = [match[1].strip() for match in map(_ON_CORE.match, self.requirements) if match]
         return ",".join(found) if found else None
 
     @cached_property
-    def modules(self) -> tuple[str, ...]:
-        """The Python files listed in RECORD."""
-        import csv
+    def origin(self) -> Origin:
+        """Where it comes from; empty where its metadata do not say so."""
+        with contained():
+            direct: Any = json.loads(self.read_text("direct_url.json") or "{}")
+            url = direct.get("url", "")
+            is_editable = direct.get("dir_info", {}).get("editable") is True
+            return Origin(
+                record_digest=self._record_digest,
+                commit=direct.get("vcs_info", {}).get("commit_id"),
+                url=redact(url),
+                editable=unquote(urlsplit(url).path) if is_editable else "",
+            )
+        return Origin(record_digest=self._record_digest)
 
-        record = csv.reader((self.files.read_text("RECORD") or "").splitlines())
-        return tuple(line[0] for line in record if line and line[0].endswith(".py"))
-
-    @property
+    @cached_property
     def stamp(self) -> str:
         """A text that changes when the distribution, or the code of an editable one, changes.
 
@@ -148,7 +176,7 @@ class Distribution:
         with contained():  # finders of other packages decide where the code is
             files = [self.folder / "METADATA", self.folder / "entry_points.txt"]
             times = [file.stat().st_mtime_ns for file in files]
-            direct = self.files.read_text("direct_url.json") or ""
+            direct = self.read_text("direct_url.json") or ""
             if '"editable":true' in direct.replace(" ", ""):
                 times += _source_times(self.declared)
             return "-".join(map(str, times))
@@ -156,26 +184,46 @@ class Distribution:
 
     @property
     def _folder_name(self) -> str:
-        name = getattr(getattr(self.files, "_path", None), "name", "")
-        return name.removesuffix(".dist-info").removesuffix(".egg-info").split("-")[0] or "unknown"
+        name = getattr(self._path, "name", "")
+        return name.removesuffix(".dist-info").split("-")[0] or "unknown"
 
     @property
-    def _is_named_like_a_plugin(self) -> bool:
-        return canonical(self._folder_name).startswith("cb-")
+    def _record_digest(self) -> str | None:
+        lines = []
+        with contained():
+            for line in (self.read_text("RECORD") or "").splitlines():
+                content = line.rpartition(",")[0]  # without the size
+                path = content.rpartition(",")[0].strip('"')
+                if path and not path.startswith(("..", "/")) and not path.endswith(_NOTES):
+                    lines.append(content)
+        listed = "\n".join(sorted(lines)).encode()
+        return f"sha256:{hashlib.sha256(listed).hexdigest()}" if lines else None
 
     @cached_property
     def _manifest(self) -> tuple[list[EntryPoint], str]:
         """Its entry points, and why some cannot be read."""
         with contained() as attempt:  # metadata of any package may be broken in any way
-            return parse_entry_points(self.files.read_text("entry_points.txt") or "")
+            return _parse_entry_points(self.read_text("entry_points.txt") or "")
         return [], attempt.reason
 
     @cached_property
     def _headers(self) -> tuple[dict[str, list[str]], str]:
         """Its METADATA headers, and why they cannot be read."""
         with contained() as attempt:
-            return _read_headers(self.files), ""
+            return self._read_headers(), ""
         return {}, attempt.reason
+
+    def _read_headers(self) -> dict[str, list[str]]:
+        """The header block of METADATA, without the description below it."""
+        text = self.read_text("METADATA") or ""
+        headers: dict[str, list[str]] = {}
+        for line in text.partition("\n\n")[0].splitlines():
+            key, colon, value = line.partition(":")
+            if colon and not line[0].isspace():
+                headers.setdefault(key.lower(), []).append(value.strip())
+        if "name" not in headers:
+            raise ValueError("it is missing or has no name")
+        return headers
 
     def _header(self, name: str) -> str:
         return self._headers[0].get(name, [""])[0]
@@ -187,76 +235,71 @@ def read_distributions(path: Iterable[str] | None = None) -> list[Distribution]:
     A distribution in two folders is listed twice; Python imports the first one.
     """
     plugins: dict[tuple[str, str], Distribution] = {}
-    for distribution in iter_distributions(path):
+    for distribution in Distribution.iter_installed(path):
         if distribution.is_plugin:
             place = (canonical(distribution.name), os.path.realpath(distribution.location))
             plugins.setdefault(place, distribution)
     return list(plugins.values())
 
 
-def iter_distributions(path: Iterable[str] | None = None) -> Iterator[Distribution]:
-    """All installed distributions, in the order of the import path."""
-    others = []
-    entries: Iterable[object] = sys.path if path is None else path
-    for entry in entries:
-        if not isinstance(entry, str):
-            continue  # Python ignores it too
-        if entry.lower().endswith((".egg", ".zip", ".whl")):
-            others += [entry] if os.path.exists(entry) else []  # noqa: PTH110 - faster
-            continue
-        try:
-            children = os.listdir(entry or ".")  # noqa: PTH208 - faster
-        except OSError:
-            continue
-        for child in children:
-            if child.lower().endswith(_SUFFIXES):
-                yield Distribution(FolderFiles(os.path.join(entry, child)))  # noqa: PTH118 - faster
-    if others or any(map(_is_other_finder, sys.meta_path)):
-        context = _metadata().DistributionFinder.Context(path=others)
-        for finder in sys.meta_path:
-            if hasattr(finder, "find_distributions"):
-                with contained():  # a finder of another package may raise anything
-                    yield from map(Distribution, finder.find_distributions(context))
-
-
-def find_distribution(name: str) -> Distribution | None:
-    """The first installed distribution of a name; None if there is none."""
+@functools.lru_cache(maxsize=1024)
+def origin_of(name: str) -> Origin:
+    """The origin of the installed distribution of a name; empty if there is none."""
     wanted = canonical(name)
-    for distribution in iter_distributions():
-        if canonical(distribution._folder_name) == wanted and not distribution._headers[1]:
-            return distribution
-    return None
+    mine = (d for d in Distribution.iter_installed() if canonical(d._folder_name) == wanted)
+    return next((d.origin for d in mine if not d._headers[1]), Origin())
 
 
-def installed_version(name: str) -> str | None:
-    """The version of an installed distribution; None if it is not installed."""
-    distribution = find_distribution(name)
-    return None if distribution is None else distribution.version
+@functools.cache
+def satisfies(version: str, specifier: str) -> bool:
+    """Whether a version meets every clause of a specifier; it never meets an unreadable one."""
+    clauses = [_PLAIN_CLAUSE.fullmatch(clause) for clause in specifier.split(",") if clause.strip()]
+    if all(clauses) and re.fullmatch(r"\d+(\.\d+)*", version):
+        # The usual form, without the 30 ms that importing the library takes.
+        return all(
+            (_numbers(version) >= _numbers(clause[2])) is (clause[1] == ">=")
+            for clause in clauses
+            if clause
+        )
+    from packaging.specifiers import SpecifierSet
+
+    try:
+        return SpecifierSet(specifier).contains(version, prereleases=True)
+    except ValueError:
+        return False
 
 
-def is_group_of_cb(group: str) -> bool:
-    """Whether an entry-point group belongs to `cb`, or is a misspelled attempt at one."""
-    return f"{canonical(group)}-".startswith(("cb-", "cbcore-"))
+def _numbers(release: str) -> list[int]:
+    """The numbers of a release, so that 1.0 equals 1.0.0."""
+    return [*map(int, release.split(".")), 0, 0, 0, 0][:5]
 
 
-def parse_entry_points(text: str) -> tuple[list[EntryPoint], str]:
+def _read_file(folder: Path, name: str) -> str | None:
+    """The text of a metadata file, or None if there is no such file."""
+    try:
+        return (folder / name).read_text(encoding="utf-8")
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError):
+        return None
+
+
+def _parse_entry_points(text: str) -> tuple[list[EntryPoint], str]:
     """The readable entry points of a file, and the problem of the first unreadable line."""
     entries = []
     group = problem = ""
     for number, raw in enumerate(text.splitlines(), start=1):
         line = raw.strip()
+        name, equals, value = line.partition("=")
+        is_valid = bool(equals and group)
         if not line or line[0] in "#;":
             continue
         if line[0] == "[":
-            if line[-1] != "]":
-                problem = problem or f"line {number}: {line[:40]!r} is not a section"
-            group = line[1:].removesuffix("]").strip()
-            continue
-        name, equals, value = line.partition("=")
-        if equals and group:
-            entries.append(EntryPoint(group, name.strip(), _EXTRAS.sub("", value.strip())))
-        else:
-            problem = problem or f"line {number}: {line[:40]!r} is not name = value in a section"
+            group = line.strip("[]").strip()
+            is_valid = line[-1] == "]"
+        elif is_valid:
+            target = value.partition("[")[0].strip()  # without extras
+            entries.append(EntryPoint(group, name.strip(), target))
+        if not is_valid and not problem:
+            problem = f"line {number}: {line[:40]!r} is not name = value in a section"
     return entries, problem
 
 
@@ -271,23 +314,8 @@ def _metadata() -> Any:
 
 def _is_other_finder(finder: object) -> bool:
     name = getattr(finder, "__name__", type(finder).__name__)
-    return hasattr(finder, "find_distributions") and name not in _PATH_FINDERS
-
-
-def _read_headers(files: MetadataFiles) -> dict[str, list[str]]:
-    """The header block of METADATA, without the description below it."""
-    text = files.read_text("METADATA") or files.read_text("PKG-INFO") or ""
-    headers: dict[str, list[str]] = {}
-    for line in text.partition("\n\n")[0].splitlines():
-        key, colon, value = line.partition(":")
-        if colon and not line[0].isspace():
-            headers.setdefault(key.lower(), []).append(value.strip())
-    if "name" not in headers:
-        raise ValueError("it is missing or has no name")
-    if "requires-dist" not in headers:  # an egg-info has a file of its own for requirements
-        required = (files.read_text("requires.txt") or "").partition("[")[0]
-        headers["requires-dist"] = required.split("\n")
-    return headers
+    is_python = name in ("PathFinder", "MetadataPathFinder")
+    return hasattr(finder, "find_distributions") and not is_python
 
 
 def _source_times(entries: Iterable[EntryPoint]) -> list[int]:
@@ -299,18 +327,10 @@ def _source_times(entries: Iterable[EntryPoint]) -> list[int]:
         spec = importlib.util.find_spec(package)
         if spec is None or spec.origin is None:
             raise FileNotFoundError(package)
-        origin = Path(spec.origin)
-        is_package = origin.name == "__init__.py"
-        changes = list(_iter_changes(origin.parent)) if is_package else [origin.stat().st_mtime_ns]
+        files = [spec.origin]
+        if spec.submodule_search_locations:
+            walked = os.walk(os.path.dirname(spec.origin))  # noqa: PTH120 - faster
+            files = [f"{at}/{n}" for at, _, found in walked for n in found if n.endswith(".py")]
+        changes = [os.stat(file).st_mtime_ns for file in files]  # noqa: PTH116 - faster
         times += [max(changes), len(changes)]
     return times
-
-
-def _iter_changes(folder: str | Path) -> Iterator[int]:
-    """The time of the last change of each Python file below a folder."""
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.endswith(".py"):
-                yield entry.stat().st_mtime_ns
-            elif entry.is_dir(follow_symlinks=False) and entry.name != "__pycache__":
-                yield from _iter_changes(entry.path)

@@ -49,6 +49,10 @@ class HookManager(pluggy.PluginManager):
     def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
         """The options of a function; pluggy's own defaults if it is named `cb_…` and unmarked."""
         options = super().parse_hookimpl_opts(plugin, name)
+        if options is not None and options["hookwrapper"]:
+            raise pluggy.PluginValidationError(
+                plugin, f"{name}: write wrapper=True, not hookwrapper"
+            )
         if options is None and name.startswith("cb_") and inspect.isroutine(getattr(plugin, name)):
             options = pluggy.HookimplOpts(
                 wrapper=False,
@@ -65,27 +69,19 @@ class HookManager(pluggy.PluginManager):
         registered = super().register(plugin, name)
         for caller in self.get_hookcallers(plugin) or ():
             for impl in caller.get_hookimpls():
-                if impl.plugin is plugin and caller.name in hookspecs.CONTAINED:
-                    _contain(impl, f"{caller.name} of {registered}")
-                elif impl.plugin is plugin and caller.name == "cb_configure":
-                    self._contain_configure(impl)
+                if impl.plugin is plugin:
+                    self._contain(caller.name, impl)
         return registered
 
-    def _contain_configure(self, impl: pluggy.HookImpl) -> None:
-        """Let `cb_configure` note why it failed, so that those of other plugins are called."""
-        function = impl.function
-
-        @functools.wraps(function)
-        def call(*arguments: Any) -> Any:
-            with contained() as attempt:
-                return function(*arguments)
-            if isinstance(attempt.error, CBError):
-                raise attempt.error
-            self.failed[impl.plugin_name.partition(":")[0]] = attempt.reason
-            return None
-
-        if not (impl.wrapper or impl.hookwrapper):
-            impl.function = call  # type: ignore[misc]
+    def _contain(self, hook: str, impl: pluggy.HookImpl) -> None:
+        """Let an implementation of a contained hook report its exception instead of raising it."""
+        if hook == "cb_configure" and not impl.wrapper:  # those of other plugins are called, too
+            report = functools.partial(self.failed.__setitem__, impl.plugin_name.partition(":")[0])
+            impl.function = _contain_call(impl.function, report, CBError)  # type: ignore[misc]
+        elif hook in hookspecs.CONTAINED:
+            report = functools.partial(_report, f"{hook} of {impl.plugin_name}")
+            contain = _contain_wrapper if impl.wrapper else _contain_call
+            impl.function = contain(impl.function, report)  # type: ignore[misc]
 
     def _trace_calls(self) -> None:
         """Print every call of a hook on standard error: implementations, duration, outcome."""
@@ -106,17 +102,11 @@ class HookManager(pluggy.PluginManager):
         self.add_hookcall_monitoring(before, after)
 
 
-def _contain(impl: pluggy.HookImpl, what: str) -> None:
-    """Let an implementation report its first exception instead of raising it."""
-    if impl.wrapper or impl.hookwrapper:
-        function = _contain_wrapper(impl.function, what, is_old_kind=impl.hookwrapper)
-        impl.wrapper, impl.hookwrapper = True, False  # type: ignore[misc]
-    else:
-        function = _contain_call(impl.function, what)
-    impl.function = function  # type: ignore[misc]
-
-
-def _contain_call(function: Callable[..., Any], what: str) -> Callable[..., Any]:
+def _contain_call(
+    function: Callable[..., Any],
+    report: Callable[[str], None],
+    through: tuple[type[Exception], ...] | type[Exception] = (),
+) -> Callable[..., Any]:
     has_failed = False
 
     @functools.wraps(function)
@@ -126,45 +116,40 @@ def _contain_call(function: Callable[..., Any], what: str) -> Callable[..., Any]
             return None
         with contained() as attempt:
             return function(*arguments)
+        if isinstance(attempt.error, through):
+            raise attempt.error
         has_failed = True
-        _report(what, attempt.reason)
+        report(attempt.reason)
         return None
 
     return call
 
 
 def _contain_wrapper(
-    function: Callable[..., Any], what: str, *, is_old_kind: bool
+    function: Callable[..., Any], report: Callable[[str], None]
 ) -> Callable[..., Any]:
-    """A wrapper that passes the inner result on if the original one fails, before or after it.
-
-    The result is a wrapper of pluggy's newer kind. The older kind gets a `Result`.
-    """
+    """A wrapper that passes the inner result on if the original one fails, before or after it."""
     has_failed = False
 
     @functools.wraps(function)
     def wrap(*arguments: Any) -> Generator[None, Any, Any]:
         nonlocal has_failed
         wrapper = None
-        if not has_failed:
-            with contained() as attempt:
+        with contained() as attempt:
+            if not has_failed:
                 wrapper = function(*arguments)
                 next(wrapper)
-            if attempt.error is not None:
-                has_failed, wrapper = True, None
-                _report(what, attempt.reason)
         result = yield
-        if wrapper is None:
-            return result
-        outcome: Any = pluggy.Result(result, None) if is_old_kind else result
-        with contained() as attempt:
-            try:
-                wrapper.send(outcome)
-            except StopIteration as stop:
-                return outcome.get_result() if is_old_kind else stop.value
-            raise RuntimeError("it yields twice")
-        has_failed = True
-        _report(what, attempt.reason)
+        if wrapper is not None and attempt.error is None:
+            with contained() as attempt:
+                try:
+                    wrapper.send(result)
+                except StopIteration as stop:
+                    return stop.value
+                raise RuntimeError("it yields twice")
+        if attempt.error is not None:
+            has_failed = True
+            report(attempt.reason)
         return result
 
     return wrap
@@ -190,34 +175,29 @@ def load_hook_module(plugin: str, target: str | object) -> object:
             trial.register(module, plugin)
             trial.check_pending()
         except pluggy.PluginValidationError as error:
-            raise _describe_invalid(trial, plugin, module, str(error)) from error
+            problem, hint = _describe_invalid(trial, module, str(error))
+            raise PluginContractError(plugin, problem, hint=hint) from error
     return module
 
 
-def _describe_invalid(
-    trial: HookManager, plugin: str, module: object, problem: str
-) -> PluginContractError:
-    """The error for a hook module that pluggy refuses, with the hook or arguments to use."""
+def _describe_invalid(trial: HookManager, module: object, otherwise: str) -> tuple[str, str | None]:
+    """What is wrong with a hook module that pluggy refuses, and the hook or arguments to use."""
     target = getattr(module, "__name__", None) or type(module).__qualname__
     specs = {name: spec for name, spec in vars(hookspecs).items() if name.startswith("cb_")}
     for name in dir(module):
         options = trial.parse_hookimpl_opts(module, name)
-        if options is None:
-            continue
-        hook = options["specname"] or name
-        if hook not in specs and not options["optionalhook"]:
+        hook = (options["specname"] or name) if options else ""
+        if options and hook not in specs and not options["optionalhook"]:
             hint = names.hint(hook, specs, "`cb hooks` shows every hook")
-            return PluginContractError(plugin, f"{target}.{name} is not a hook of cb", hint=hint)
-        accepted = inspect.signature(specs[hook]).parameters if hook in specs else {}
-        mine = inspect.signature(getattr(module, name)).parameters.values()
-        wrong = [p.name for p in mine if p.name not in accepted and p.default is p.empty]
-        if hook in specs and wrong:
-            return PluginContractError(
-                plugin,
-                f"{target}.{name} has an argument {wrong[0]!r} that the hook does not have",
-                hint=f"it takes {', '.join(accepted) or 'no arguments'}",
-            )
-    return PluginContractError(plugin, f"{target} is not a valid hook module: {problem}")
+            return f"{target}.{name} is not a hook of cb", hint
+        if hook in specs:
+            accepted = inspect.signature(specs[hook]).parameters
+            mine = inspect.signature(getattr(module, name)).parameters
+            for wrong in mine.keys() - accepted.keys():
+                problem = f"has an argument {wrong!r} that the hook does not have"
+                hint = f"it takes {', '.join(accepted) or 'no arguments'}"
+                return f"{target}.{name} {problem}", hint
+    return f"{target} is not a valid hook module: {otherwise}", None
 
 
 def collect_offers(owner: Owner, modules: Sequence[object]) -> list[Component]:

@@ -21,15 +21,10 @@ from cbcore.plugins.installed import CORE
 if TYPE_CHECKING:
     from cbcore.components import Component
 
-_KEYS = (
-    *("disable_plugins", "only_plugins", "require_plugins", "strict_plugins"),
-    "automatic_evaluators",
-)
-_SWITCH = {"1": True, "true": True, "yes": True, "on": True}
-_SWITCH |= {"": False, "0": False, "false": False, "no": False, "off": False}
-_MENTIONS_TABLE = re.compile(
-    r"""^\s*(?:\[+\s*tool\s*\.\s*|tool\s*\.\s*)?["']?cb["']?\s*[\].=]""", re.MULTILINE
-)
+_LISTS = ("disable_plugins", "only_plugins", "require_plugins", "automatic_evaluators")
+_KEYS = (*_LISTS, "strict_plugins")
+_SWITCH = {"": False, "0": False, "false": False, "1": True, "true": True}
+_TABLE = re.compile(r"""\bcb["']?\s*[\].=]""")
 
 
 @attrs.frozen(repr=False)
@@ -70,29 +65,25 @@ def check_names(policy: PluginPolicy, installed: Mapping[str, Iterable[str]]) ->
             f"Cannot disable {CORE}: it is the core, not a plugin.",
             hint=f"name one part of it, such as --no-plugin {CORE}/progress",
         )
-    known = {canonical(name): name for name in installed}
-    parts = {canonical(f"{name}/{part}"): "" for name, own in installed.items() for part in own}
-    for verb, wanted in (
-        ("disable", policy.disable - parts.keys()),
-        ("allow", policy.only or frozenset()),
-    ):
-        for name in sorted(wanted - known.keys()):
-            raise UsageError(
-                f"Cannot {verb} the plugin {name!r}: it is not installed.",
-                hint=hint(name, known.values(), "`cb list-plugins` shows them"),
-            )
+    parts = {canonical(f"{name}/{part}") for name, own in installed.items() for part in own}
+    shown = "`cb list-plugins` shows them"
+    for verb, wanted in (("disable", policy.disable - parts), ("allow", policy.only or ())):
+        _check(f"Cannot {verb} the plugin {{!r}}: it is not installed.", wanted, installed, shown)
 
 
 def check_evaluators(policy: PluginPolicy, installed: Iterable[Component]) -> None:
     """Refuse names of evaluators that match nothing."""
-    if not policy.automatic:
-        return
-    known = {canonical(name): name for c in installed for name in (c.name, c.qualified_name)}
-    for name in sorted(policy.automatic - known.keys()):
-        raise UsageError(
-            f"automatic_evaluators names {name!r}, and no evaluator of that name is installed",
-            hint=hint(name, known.values(), "`cb list evaluators` shows them"),
-        )
+    known = [name for c in installed for name in (c.name, c.qualified_name)]
+    problem = "automatic_evaluators names {!r}, and no evaluator of that name is installed"
+    _check(problem, policy.automatic, known, "`cb list evaluators` shows them")
+
+
+def _check(problem: str, wanted: Iterable[str], known: Iterable[str], otherwise: str) -> None:
+    by_name = {canonical(name): name for name in known}
+    for name in sorted(wanted):
+        if name not in by_name:
+            message = problem.format(name)
+            raise UsageError(message, hint=hint(name, by_name.values(), otherwise))
 
 
 def read_policy(
@@ -110,52 +101,32 @@ def read_policy(
     one further away.
     """
     environ = os.environ if environ is None else environ
-    table = _switches(folder or _working_folder())
-    allow = list(only) or _words(environ.get("CB_ONLY_PLUGINS", "")) or table.get("only_plugins")
+    try:
+        table = _read_switches(folder or Path.cwd())
+    except FileNotFoundError:  # the working folder may have been removed
+        table = {}
+
+    def combine(variable: str, key: str, given: Iterable[str] = ()) -> list[str]:
+        words = environ.get(variable, "").replace(",", " ").split()
+        return [*given, *words, *table.get(key, [])]
+
+    only = list(only) or environ.get("CB_ONLY_PLUGINS", "").replace(",", " ").split()
+    allowed = only or table.get("only_plugins")
+    switch = environ.get("CB_STRICT_PLUGINS", "")
+    if switch.strip().lower() not in _SWITCH:
+        raise ConfigError("CB_STRICT_PLUGINS", f"{switch!r} is neither 1 nor 0")
+    strict = strict or _SWITCH[switch.strip().lower()] or table.get("strict_plugins", False)
     return PluginPolicy(
-        disable=_names(
-            disable,
-            _words(environ.get("CB_DISABLE_PLUGINS", "")),
-            table.get("disable_plugins", []),
-        ),
-        only=None if allow is None else _names(allow),
-        require=_names(
-            require,
-            _words(environ.get("CB_REQUIRE_PLUGINS", "")),
-            table.get("require_plugins", []),
-        ),
-        strict=(
-            _switch("CB_STRICT_PLUGINS", environ) or strict or table.get("strict_plugins", False)
-        ),
-        automatic=_names(
-            _words(environ.get("CB_AUTOMATIC_EVALUATORS", "")),
-            table.get("automatic_evaluators", []),
-        ),
+        disable=_names(combine("CB_DISABLE_PLUGINS", "disable_plugins", disable)),
+        only=None if allowed is None else _names(allowed),
+        require=_names(combine("CB_REQUIRE_PLUGINS", "require_plugins", require)),
+        strict=strict,
+        automatic=_names(combine("CB_AUTOMATIC_EVALUATORS", "automatic_evaluators")),
     )
 
 
-def _working_folder() -> Path:
-    """The working folder, as messages name it; it may have been removed meanwhile."""
-    try:
-        return Path.cwd()
-    except OSError:
-        return Path()
-
-
-def _switch(variable: str, environ: Mapping[str, str]) -> bool:
-    value = environ.get(variable, "")
-    found = _SWITCH.get(value.strip().lower())
-    if found is None:
-        raise ConfigError(variable, f"{value!r} is neither 1 nor 0")
-    return found
-
-
-def _words(text: str) -> list[str]:
-    return [word for word in text.replace(",", " ").split() if word]
-
-
-def _names(*sources: Iterable[str]) -> frozenset[str]:
-    return frozenset(canonical(name) for source in sources for name in source)
+def _names(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(map(canonical, names))
 
 
 def tool_table(folder: Path | None = None) -> dict[str, Any]:
@@ -166,7 +137,7 @@ def tool_table(folder: Path | None = None) -> dict[str, Any]:
     except OSError:
         return {}
     # Parsing TOML costs more than the rest of a light command, and few projects have the table.
-    if not _MENTIONS_TABLE.search(text):
+    if not _TABLE.search(text):
         return {}
     if sys.version_info >= (3, 11):
         import tomllib
@@ -182,22 +153,16 @@ def tool_table(folder: Path | None = None) -> dict[str, Any]:
     return table
 
 
-def _switches(folder: Path) -> dict[str, Any]:
-    """What `[tool.cb]` says of plugins. A table within it is some command's, and left to that."""
-    path = folder / "pyproject.toml"
+def _read_switches(folder: Path) -> dict[str, Any]:
+    """The switches in `[tool.cb]`. A table within it belongs to a command or a plugin."""
+    where = f"{folder / 'pyproject.toml'}, [tool.cb]"
     table = {k: v for k, v in tool_table(folder).items() if not isinstance(v, dict)}
     for key, value in table.items():
         if key not in _KEYS:
-            raise ConfigError(
-                f"{path}, [tool.cb]",
-                f"unknown key {key!r}",
-                hint=hint(key, _KEYS, f"known keys: {', '.join(_KEYS)}"),
-            )
-        if key == "strict_plugins":
-            valid = isinstance(value, bool)
-        else:
-            valid = isinstance(value, list) and all(isinstance(item, str) for item in value)
-        if not valid:
-            wanted = "true or false" if key == "strict_plugins" else "a list of names"
-            raise ConfigError(f"{path}, [tool.cb]", f"{key} must be {wanted}, not {value!r}")
+            known = hint(key, _KEYS, f"known keys: {', '.join(_KEYS)}")
+            raise ConfigError(where, f"unknown key {key!r}", hint=known)
+        is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        if not (is_list if key in _LISTS else isinstance(value, bool)):
+            wanted = "a list of names" if key in _LISTS else "true or false"
+            raise ConfigError(where, f"{key} must be {wanted}, not {value!r}")
     return table

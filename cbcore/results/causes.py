@@ -11,7 +11,7 @@ import attrs
 if TYPE_CHECKING:
     from cbcore.results import EvalRow
 
-__all__ = ("TRACEBACK", "Cause", "Causes", "causes_of")
+__all__ = ("Cause", "Causes", "causes_of")
 
 TRACEBACK = "traceback"
 """Where the metadata of a row has the traceback of what failed."""

@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cbcore.plain._values import (
-    COLLECTIONS,
-    CUT,
-    MAX_DEPTH,
-    UNORDERED,
-    json_safe,
-    key_text,
-    members_of,
-    pairs_of,
-)
+from cbcore.json_data import CUT, MAX_DEPTH, to_json_safe
 from cbcore.secrets._finding import redact
 from cbcore.secrets._known import HIDDEN, Secret, blot
 from cbcore.secrets._names import is_secret_name, names_secret
@@ -37,7 +28,7 @@ def _visible(name: str, value: Any, above: tuple[int, ...]) -> Any:
         return _visible_text(name, value)
     if value is None or kind is bool:
         return value
-    is_list = issubclass(kind, COLLECTIONS)
+    is_list = issubclass(kind, list | tuple | set | frozenset)
     if not is_list and is_secret_name(name):
         return HIDDEN
     if kind is int or kind is float:
@@ -47,20 +38,18 @@ def _visible(name: str, value: Any, above: tuple[int, ...]) -> Any:
     above = (*above, id(value))
     try:
         if is_list:
-            shown = [_visible(name, item, above) for item in members_of(value)]
-            return sorted(shown, key=repr) if issubclass(kind, UNORDERED) else shown
+            shown = [_visible(name, item, above) for item in value]
+            return sorted(shown, key=repr) if issubclass(kind, set | frozenset) else shown
         if issubclass(kind, Mapping):
             return {
-                blot(text := key if type(key) is str else key_text(key)): _visible(
-                    text, item, above
-                )
-                for key, item in pairs_of(value)
+                blot(text := str(to_json_safe(key))): _visible(text, item, above)
+                for key, item in value.items()
             }
     except KeyboardInterrupt:
         raise
     except BaseException:  # noqa: BLE001 - whatever its methods do, no secret may get past
-        return json_safe(kind)
-    plain = json_safe(value)
+        return to_json_safe(kind)
+    plain = to_json_safe(value)
     return _visible(name, plain, above) if type(plain) in (str, list, dict) else plain
 
 

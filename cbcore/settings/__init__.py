@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from cbcore.settings.options import Option
-from cbcore.settings.run_settings import DEFAULT_CACHE_DIR, RunSettings
+from cbcore.settings.run_settings import RunSettings
 
-__all__ = ("DEFAULT_CACHE_DIR", "Option", "RunSettings")
+__all__ = ("Option", "RunSettings")

@@ -27,7 +27,7 @@ from cbcore._run.run import Run
 from cbcore._store.records import Manifest, RunRecord, describe_environment, now
 from cbcore._store.store import Store
 from cbcore.exceptions import PluginContractError, UsageError
-from cbcore.plugins.catalog import Catalog, default_catalog
+from cbcore.plugins import Catalog, default_catalog
 from cbcore.results import RunConfig
 from cbcore.secrets import HIDDEN, hide, notice_environment, redact_assignments
 from cbcore.settings.options import options_of

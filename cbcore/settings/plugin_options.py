@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from cbcore import names
 from cbcore.components import Component
 from cbcore.exceptions import PluginContractError, UsageError
-from cbcore.plugins.catalog import Catalog, Plugin
+from cbcore.plugins import Catalog, Plugin
 from cbcore.secrets import notice_parameters, visible
 from cbcore.settings.options import Option, options_of
 from cbcore.settings.run_settings import RunSettings
@@ -59,7 +59,7 @@ def plugin_options(plugins: Iterable[Plugin]) -> list[PluginOption]:
     taken |= {word for option in of_core for word in (option.name, option.key or "", *option.words)}
     found: dict[str, PluginOption] = {}
     for plugin in plugins:
-        for component in plugin.entries:
+        for component in plugin.components:
             one = PluginOption(component)
             if component.kind == "option" and not taken & {one.flag, *one.words}:
                 found.setdefault(one.flag, one)

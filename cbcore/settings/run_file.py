@@ -35,7 +35,7 @@ from cbcore.settings.run_settings import RunSettings
 from cbcore.specs import Spec
 from cbcore.usercode import import_attribute
 
-__all__ = ("RunFile", "read_run_file")
+__all__ = ("RunFile",)
 
 _FUNCTION = re.compile(r"(?P<module>[A-Za-z_]\w*)[.:](?P<name>[A-Za-z_][\w.]*)")
 _VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}")

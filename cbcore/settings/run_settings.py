@@ -16,7 +16,7 @@ import attrs
 
 from cbcore.exceptions import UsageError
 from cbcore.introspection import function_name
-from cbcore.plain import json_safe
+from cbcore.json_data import to_json_safe
 from cbcore.secrets import visible
 from cbcore.settings.options import Option, option, options_of
 
@@ -359,7 +359,7 @@ class RunSettings:
         """
         options = options_of(RunSettings).items()
         given = {name: getattr(self, name) for name, declared in options if declared.recorded}
-        recorded = {name: json_safe(visible(name, value)) for name, value in given.items()}
+        recorded = {name: to_json_safe(visible(name, value)) for name, value in given.items()}
         if self.fields is not None:
             recorded["fields"] = {
                 field: f"py:{function_name(column)}" if callable(column) else str(column)

@@ -18,7 +18,7 @@ from cbcore.settings.compose import configure, parse_specs
 from cbcore.settings.run_settings import RunSettings
 
 if TYPE_CHECKING:
-    from cbcore.plugins.catalog import Catalog
+    from cbcore.plugins import Catalog
 
 __all__ = ()
 

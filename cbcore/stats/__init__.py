@@ -27,12 +27,11 @@ from cbcore.stats._measured import (
     measured_quantile,
     measured_ratio,
 )
-from cbcore.stats._quantiles import quantile_at, quantile_of
+from cbcore.stats._quantiles import quantile_at
 from cbcore.stats._units import CLUSTER, Units
 
 if TYPE_CHECKING:
     from cbcore.stats._paired import (
-        Difference,
         difference_of,
         examples_needed,
         holm,
@@ -43,7 +42,6 @@ __all__ = (
     "CLUSTER",
     "FEWEST_UNITS",
     "FEW_CLUSTERS",
-    "Difference",
     "Estimate",
     "Measured",
     "Terms",
@@ -59,7 +57,6 @@ __all__ = (
     "paired_mean_of",
     "paired_p_value",
     "quantile_at",
-    "quantile_of",
     "ratio_of",
     "t_quantile",
     "t_two_sided",

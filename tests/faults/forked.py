@@ -26,8 +26,8 @@ BENCH = Path(__file__).with_name("bench.py")
 IMPORTED = ["asyncio", "ssl", "cb_datasets.catalog", "cb_metrics", "cb_reporters.data"]
 IMPORTED += [
     "cb_reporters.text",
-    "cbcore.cli._reports",
-    "cbcore.cli.run",
+    "cbcore.cli.reports",
+    "cbcore.cli.run_command",
     "cbcore.settings.compose",
 ]
 """What a run would import anyway, so that it need not each time."""

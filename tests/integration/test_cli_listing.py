@@ -233,12 +233,12 @@ def test_json_of_list(place: Workplace) -> None:
         ("name", "letters"),
         ("plugin", "cb-everything"),
         ("version", "3.1"),
-        ("status", "ok"),
         ("summary", "Letters of the alphabet."),
         ("tasks", ["qa", "retrieval"]),
         ("configs", ["small", "large"]),
         ("applies_to", []),
         ("emits", []),
+        ("status", "ok"),
     ]
 
 
@@ -317,9 +317,9 @@ INFO: dict[str, dict[str, Any]] = {
     "letters": {
         "kind": "dataset",
         "name": "letters",
-        "summary": "Letters of the alphabet.",
         "plugin": "cb-everything",
         "version": "3.1",
+        "summary": "Letters of the alphabet.",
         "tasks": ["qa", "retrieval"],
         "configs": ["small", "large"],
         "applies_to": [],
@@ -330,9 +330,9 @@ INFO: dict[str, dict[str, Any]] = {
     "shorten": {
         "kind": "system",
         "name": "shorten",
-        "summary": "Cut the context short.",
         "plugin": "cb-everything",
         "version": "3.1",
+        "summary": "Cut the context short.",
         "tasks": [],
         "configs": [],
         "applies_to": [],
@@ -347,9 +347,9 @@ INFO: dict[str, dict[str, Any]] = {
     "judge": {
         "kind": "evaluator",
         "name": "judge",
-        "summary": "Say what it is worth.",
         "plugin": "cb-everything",
         "version": "3.1",
+        "summary": "Say what it is worth.",
         "tasks": [],
         "configs": [],
         "applies_to": ["qa"],
@@ -360,9 +360,9 @@ INFO: dict[str, dict[str, Any]] = {
     "total": {
         "kind": "metric",
         "name": "total",
-        "summary": "Add up.",
         "plugin": "cb-everything",
         "version": "3.1",
+        "summary": "Add up.",
         "tasks": [],
         "configs": [],
         "applies_to": [],
@@ -373,9 +373,9 @@ INFO: dict[str, dict[str, Any]] = {
     "verse": {
         "kind": "reporter",
         "name": "verse",
-        "summary": "Report in verse.",
         "plugin": "cb-everything",
         "version": "3.1",
+        "summary": "Report in verse.",
         "tasks": [],
         "configs": [],
         "applies_to": [],

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from cb_openai.testing import FaultServer
 from cb_testing import catalog_from
-from cbcore.cli._settings import Settings
-from cbcore.cli.run import command
+from cbcore.cli.click_options import Settings
+from cbcore.cli.run_command import run_command
 from cbcore.exceptions import UsageError
 from tests.forkserver import copy_plugin_cache, run_cb
 
@@ -124,7 +124,7 @@ def test_what_does_not_fit_together_is_refused(cb, flags, told):
 def test_without_the_plugin_it_says_what_to_install():
     """With no plugin but those of a host that has none."""
     flags = ["--proxy", "http://h", "-d", "data.jsonl", "--dry-run"]
-    done = CliRunner().invoke(command, flags, obj=Settings(catalog=catalog_from()))
+    done = CliRunner().invoke(run_command, flags, obj=Settings(catalog=catalog_from()))
     assert isinstance(done.exception, UsageError)
     assert "--proxy needs the plugin 'cb-openai', which is not installed" in str(done.exception)
     assert done.exception.hint == "pip install cb-openai"

@@ -173,7 +173,7 @@ def test_runs_are_listed_newest_first_as_text_and_json(place):
     assert (crashed["state"], crashed["ended"], crashed["rows"]) == ("crashed", None, None)
     shown = place.cb("runs")
     header, *lines = shown.stdout.splitlines()
-    assert header.split() == ["RUN", "STARTED", "STATE", "OK/ERR/ROWS", "SCORES"]
+    assert header.split() == ["RUN", "STATE", "OK/ERR/ROWS", "SCORES"]
     assert [line.split()[0] for line in lines] == [r["run_id"] for r in (crashed, rome, first)]
     assert re.search(r"finished +10/0/10 +counted \d.\d{3} on data", lines[2])
     assert re.search(r"crashed +– +ill – on data", lines[0])
@@ -358,7 +358,7 @@ def test_a_run_is_found_by_the_beginning_of_its_id(place):
     assert oldest in message
     for command in (("runs", "show"), ("resume",)):
         message = fails(place, *command, "1999")
-        assert "no run in .cb has an id that starts with '1999'" in message
+        assert "there is no run '1999' in .cb" in message
         assert "cb runs" in message
 
 
@@ -633,7 +633,7 @@ def test_data_that_is_gone_and_whose_texts_were_not_kept_is_missed(place):
 
 def test_what_cannot_be_rescored_says_why(place):
     """No such run, no evaluator, data that was given from Python."""
-    assert "no run in .cb" in fails(place, "rescore", "2", "-e", "py:mine:Length")
+    assert "there is no run '2' in .cb" in fails(place, "rescore", "2", "-e", "py:mine:Length")
     place.write(
         "from_python.py",
         "import mine\nfrom cbcore import evaluate\n\n"

@@ -171,7 +171,7 @@ def test_a_run_file_may_say_the_shard_and_the_flag_another(desk):
     ("arguments", "told"),
     [
         (["merge", "none.json"], "there is no file 'none.json'"),
-        (["merge", "nobody"], "no run in .cb has an id that starts with 'nobody'"),
+        (["merge", "nobody"], "there is no run 'nobody' in .cb"),
         (["merge", "data.jsonl"], "this is not a saved result"),
         (["merge", "other.json"], "is no shard: it was run without --shard"),
         (["run", "-s", "identity", "-d", "data.jsonl", "--shard", "9/4"], "K from 1 to N"),

@@ -14,10 +14,9 @@ import pytest
 from cb_answerquality import AnswerQuality
 from cb_baselines import Truncate, tokenizers
 from cb_metrics import Latency, MeanScore, PassRate, PerDatasetBreakdown
-from cbcore import EvalResult, MissingScoreError, Scored, aevaluate, evaluate
+from cbcore import EvalResult, MissingScoreError, Scored, aevaluate, evaluate, tokens
 from cbcore.chains import chain
 from cbcore.exceptions import RunInterruptedError, RunStoppedError, UsageError
-from cbcore.tokens import _encoders
 
 
 def examples(n=20):
@@ -645,11 +644,8 @@ def test_tokenizers_are_loaded_before_the_first_call(monkeypatch):
             events.append("call")
             return super().process(example)
 
-    load = _encoders._find_encoder
-    monkeypatch.setattr(_encoders, "_loaded", {})
-    monkeypatch.setattr(
-        _encoders, "_find_encoder", lambda name: events.append("load") or load(name)
-    )
+    load = tokens._load_encoder
+    monkeypatch.setattr(tokens, "_load_encoder", lambda name: events.append("load") or load(name))
     tokenizers.load.cache_clear()
     truncate = Truncate(4, tokenizer="cl100k_base")  # which has no way without loading
     (example,) = examples(1)

@@ -244,4 +244,4 @@ def test_commands_print_through_one_function():
     folder = Path(__file__).parents[2]
     sources = [*folder.glob("cbcore/cli/*.py"), *folder.glob("plugins/*/src/**/*.py")]
     direct = {path.name for path in sources if "click.echo" in path.read_text(encoding="utf-8")}
-    assert direct == {"_text.py", "_reports.py", "painting.py"}
+    assert direct == {"console.py", "reports.py", "painting.py"}

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from cbcore.exceptions import UsageError
-from cbcore.plugins.catalog import Catalog
-from cbcore.plugins.installed import read_distributions
+from cbcore.plugins import Catalog, read_distributions
 from cbcore.plugins.policy import PluginPolicy
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import compose

@@ -1,11 +1,11 @@
 """The public interface is what `tests/api.json` says, and changes only with its version.
 
-The snapshot is flat: one line per module, name, parameter, field, hook, command, option and
-exit code, and in `tests/json_keys.json` one per key of JSON. Nothing is told twice: a field that
-is also a parameter of its class is one line that says both, a constructor that a class has from a
-public base stands there, as does an exit code, and a name that two modules list stands where it is defined. A line that is gone or different breaks somebody, and so does a new parameter
-that must be given; other new lines do not. docs/explanation/compatibility.md says which release
-may do what.
+The snapshot is flat: one line per promised name, method, field, hook, command, option and exit
+code, and in `tests/json_keys.json` one per key of JSON. The line of something callable is its
+signature, where `...` stands for a default. The line of a command has its options and arguments. A name is promised if the `__all__` of a public
+module lists it; without `__all__`, all that the module defines are. A name that two modules list has its line where it is defined. A line that is gone breaks
+somebody, and so does a signature that refuses a call it accepted; new lines, and new optional
+parameters, do not. docs/explanation/compatibility.md says which release may do what.
 
     python -m tests.unit.test_api_snapshot --update
 
@@ -15,7 +15,9 @@ It also writes what `cb plugins why` knows of the plugins in this repository.
 
 from __future__ import annotations
 
+import ast
 import enum
+import functools
 import importlib
 import inspect
 import json
@@ -25,15 +27,17 @@ import re
 import sys
 import tempfile
 import types
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 import cbcore
 from cbcore import exceptions, hookspecs
-from cbcore.cli import _COMMANDS
-from cbcore.cli._settings import _OPTIONS
+from cbcore.cli import cli
+from cbcore.cli.click_options import SHARED_OPTIONS
 from cbcore.kinds import KINDS
 from cbcore.names import singular
 from cbcore.plugins.installed import HOOK_GROUP
@@ -45,7 +49,7 @@ JSON_KEYS = ROOT / "tests" / "json_keys.json"
 KNOWN = ROOT / "plugins" / "cb-manage" / "src" / "cb_manage" / "known_plugins.json"
 SHARED = {
     "--help",
-    *(name for option in _OPTIONS for name in option(lambda: 0).__click_params__[0].opts),
+    *(name for option in SHARED_OPTIONS for name in option(lambda: 0).__click_params__[0].opts),
 }
 FREE_FORM = {
     "params",
@@ -71,10 +75,10 @@ Interface = dict[str, str]
 def interface(place: Workplace) -> Interface:
     """Everything others may rely on, one line each."""
     groups = [HOOK_GROUP, *(kind.group for kind in KINDS.values())]
-    lines: Interface = {f"entry-point group {group}": "" for group in groups}
+    lines: Interface = {"entry-point groups": has(groups), "every command": has(SHARED)}
     for name, spec in vars(hookspecs).items():
         if name.startswith("cb_"):
-            lines |= callable_lines(f"hook {name}", spec)
+            lines[f"hook {name}"] = signature_text(spec)
     found = [importlib.import_module(name) for name in modules()]
     for module in found:
         lines |= module_lines(module, homes(found))
@@ -82,8 +86,9 @@ def interface(place: Workplace) -> Interface:
         if inspect.isclass(error) and "exit_code" in vars(error):
             lines[f"exit code of {name}"] = str(error.exit_code)
     lines |= {f"option {option}": "" for option in SHARED}
-    for name, module in _COMMANDS.items():
-        lines |= command_lines(f"cb {name}", importlib.import_module(module).command)
+    context = click.Context(cli)
+    for name in cli.list_commands(context):
+        lines |= command_lines(f"cb {name}", cli.get_command(context, name))
     lines |= json_lines(place)
     return dict(sorted(lines.items()))
 
@@ -135,20 +140,19 @@ def source_of(value: Any) -> str | None:
 
 
 def module_lines(module: Any, homes: dict[str, str]) -> Interface:
-    """The public names of a module. Of one that is told elsewhere, where."""
+    """The public names of a module, but for those that have their line elsewhere."""
     lines: Interface = {}
     for name in public_names(module):
         value = getattr(module, name)
         path = f"{module.__name__}.{name}"
-        home = homes.get(source_of(value) or "", path)
-        if home != path:
-            lines[path] = f"is {home}"
+        if homes.get(source_of(value) or "", path) != path:
+            lines[module.__name__] = f"{lines.get(module.__name__, 'has')} {name}"
         elif isinstance(value, types.GenericAlias):  # which 3.10 takes for a class
             lines[path] = f"alias of {value}"
         elif inspect.isclass(value):
-            lines |= class_lines(path, value, homes)
+            lines |= class_lines(path, value)
         elif inspect.isroutine(value):
-            lines |= callable_lines(path, value)
+            lines[path] = signature_text(value)
         else:
             simple = isinstance(value, int | str | tuple)
             lines[path] = repr(value) if simple else type(value).__name__
@@ -164,76 +168,105 @@ def defined_in(module: Any, name: str, value: Any) -> bool:
     return re.search(rf"^{name}\b.*=", inspect.getsource(module), re.MULTILINE) is not None
 
 
-def class_lines(path: str, cls: type, homes: dict[str, str]) -> Interface:
-    """Its constructor, bases, fields, properties and methods."""
+def class_lines(path: str, cls: type) -> Interface:
+    """Its bases and constructor; a line for each method, and for each field that is not given."""
     bases = ", ".join(base.__name__ for base in cls.__bases__)
     lines = {path: f"class({bases})"}
     if issubclass(cls, enum.Enum):  # made by Python, in another way in each version
-        lines |= {f"{path}.{member.name}": repr(member.value) for member in cls}
-    elif not getattr(cls, "_is_protocol", False) and not has_inherited_constructor(cls, homes):
-        lines |= {k: v for k, v in callable_lines(path, cls).items() if k != path}
-    for field in getattr(cls, "__attrs_attrs__", ()):
-        parameter = f"{path}({field.name})"
-        how, _, annotation = lines.get(parameter, "").partition(": ")
-        if how and annotation == str(field.type):  # a converter may take more than the field is
-            lines[parameter] = f"{how}, field: {annotation}"
-        elif not field.name.startswith("_"):
-            lines[f"{path}.{field.name}"] = f"field {field.type}"
+        lines[path] += f": {', '.join(repr(member.value) for member in cls)}"
+        return lines
+    if not getattr(cls, "_is_protocol", False):
+        lines[path] += signature_text(cls)
+    given = parameters_in(lines[path])
+    fields = [*vars(cls).get("__annotations__", ())]
+    fields += [
+        n for n, m in vars(cls).items() if isinstance(m, property | functools.cached_property)
+    ]
+    if shown := [name for name in fields if name not in given and not name.startswith("_")]:
+        lines[f"{path}.*"] = has(shown)
     for name, member in vars(cls).items():
-        if name.startswith("_"):
-            continue
         function = getattr(member, "__func__", member)
-        if inspect.isfunction(function):
-            lines |= callable_lines(f"{path}.{name}", function)
-        elif isinstance(member, property):
-            lines[f"{path}.{name}"] = "property"
+        if inspect.isfunction(function) and not name.startswith("_"):
+            lines[f"{path}.{name}"] = signature_text(function)
     return lines
 
 
-def has_inherited_constructor(cls: type, homes: dict[str, str]) -> bool:
-    """Whether it is made as one of its bases, which is told by itself."""
-    owner = next(base for base in cls.__mro__ if "__init__" in vars(base))
-    return owner is not cls and source_of(owner) in homes
+def has(words: Iterable[str]) -> str:
+    """A line of words in order, of which each is promised."""
+    return " ".join(["has", *sorted(set(words))])
 
 
-def callable_lines(path: str, function: Any) -> Interface:
-    """What it returns, and each parameter: where it may stand, its type, whether it is needed."""
+def signature_text(function: Any) -> str:
+    """Its parameters with their types and whether they have a default, and what it returns."""
     try:
         signature = inspect.signature(function)
     except ValueError:
-        return {path: "callable"}
-    returned = signature.return_annotation
-    lines = {
-        path: "" if returned is signature.empty or inspect.isclass(function) else f"-> {returned}"
-    }
-    for position, parameter in enumerate(signature.parameters.values()):
-        if parameter.name in ("self", "cls"):
-            continue
-        place = "keyword" if parameter.kind is parameter.KEYWORD_ONLY else f"position {position}"
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            place = "any"
-        annotation = "" if parameter.annotation is parameter.empty else f" {parameter.annotation}"
-        needed = (
-            "required" if parameter.default is parameter.empty and place != "any" else "optional"
-        )
-        lines[f"{path}({parameter.name})"] = f"{needed}, {place}:{annotation}"
-    return lines
+        return "(...)"
+    parameters = [
+        parameter.replace(default=parameter.empty if parameter.default is parameter.empty else ...)
+        for parameter in signature.parameters.values()
+        if parameter.name not in ("self", "cls")
+    ]
+    returned = signature.empty if inspect.isclass(function) else signature.return_annotation
+    text = str(signature.replace(parameters=parameters, return_annotation=returned))
+    return text.replace("Ellipsis", "...").replace("'", "")
+
+
+Parameters = dict[str, tuple[str, bool]]
+_CALLABLE = re.compile(r"(?P<bases>class\([^)]*\))?\((?P<parameters>.*)\)(?: -> (?P<returned>.*))?")
+
+
+def parameters_in(text: str) -> Parameters:
+    """The parameters in a line: their place with the type, and whether they have a default."""
+    match = _CALLABLE.fullmatch(text)
+    try:
+        tree: Any = ast.parse(f"def f({match['parameters'] if match else ''}): ...")
+    except SyntaxError:
+        return {}
+    arguments = tree.body[0].args
+    places = [*arguments.posonlyargs, *arguments.args]
+    first_default = len(places) - len(arguments.defaults)
+    found: Parameters = {}
+    for place, one in enumerate(places):
+        found[one.arg] = (f"{place} {_type_of(one)}", place >= first_default)
+    for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        found[one.arg] = (f"keyword {_type_of(one)}", default is not None)
+    for one in (arguments.vararg, arguments.kwarg):
+        if one is not None:
+            found[f"*{one.arg}"] = ("any", True)
+    return found
+
+
+def _type_of(argument: ast.arg) -> str:
+    return "" if argument.annotation is None else ast.unparse(argument.annotation)
+
+
+def accepts_all_calls(old: str, new: str) -> bool:
+    """Whether the changed line of something callable still promises what the old one did."""
+    matches = [_CALLABLE.fullmatch(line) for line in (old, new)]
+    if not all(matches) or len({(m["bases"], m["returned"]) for m in matches if m}) > 1:
+        return False
+    before, after = parameters_in(old), parameters_in(new)
+    added = [is_optional for name, (_, is_optional) in after.items() if name not in before]
+    return all(after.get(name) == known for name, known in before.items()) and all(added)
 
 
 def command_lines(path: str, command: Any) -> Interface:
-    """A command with its options and arguments, and its sub-commands."""
-    lines = {path: ""}
-    for parameter in command.params:
-        for name in (*parameter.opts, *parameter.secondary_opts):
-            if name not in SHARED:
-                is_argument = parameter.param_type_name == "argument"
-                needed = "required" if parameter.required else "optional"
-                lines[f"{path} {name.upper() if is_argument else name}"] = (
-                    needed if is_argument else ""
-                )
+    """A command with its options and arguments, those in brackets optional; its sub-commands."""
+    words = [
+        name if parameter.param_type_name == "option" else _argument(name, parameter.required)
+        for parameter in command.params
+        for name in (*parameter.opts, *parameter.secondary_opts)
+        if name not in SHARED
+    ]
+    lines = {path: has(words)}
     for name, sub in getattr(command, "commands", {}).items():
         lines |= command_lines(f"{path} {name}", sub)
     return lines
+
+
+def _argument(name: str, is_required: bool) -> str:
+    return f"<{name.upper()}>" if is_required else f"[{name.upper()}]"
 
 
 def json_lines(place: Workplace) -> Interface:
@@ -324,17 +357,18 @@ def write_snapshot(lines: Interface) -> None:
 
 def needed_bump(old: Interface, new: Interface) -> str:
     """`major` when something breaks, `minor` when something is new, else nothing."""
-    breaks = [line for line in old if new.get(line) != old[line]]
-    demands = [line for line in new.keys() - old.keys() if is_demand(line, old, new)]
-    if breaks or demands:
+    changed = [line for line in old if new.get(line) != old[line]]
+    if any(line not in new or breaks(old[line], new[line]) for line in changed):
         return "major"
-    return "minor" if new.keys() - old.keys() else ""
+    return "minor" if changed or new.keys() - old.keys() else ""
 
 
-def is_demand(line: str, old: Interface, new: Interface) -> bool:
-    """Whether a new line is a parameter that must be given to something that was there before."""
-    owner = line.partition("(")[0].rstrip() if "(" in line else line.rpartition(" ")[0]
-    return new[line].startswith("required") and owner in old
+def breaks(old: str, new: str) -> bool:
+    """Whether a changed line no longer promises what the old one did."""
+    if not old.startswith("has"):
+        return not accepts_all_calls(old, new)
+    before, after = set(old.split()), set(new.split())
+    return bool(before - after) or any(word.startswith("<") for word in after - before)
 
 
 def is_enough(bump: str, old: str, new: str) -> bool:
@@ -373,31 +407,53 @@ def test_the_public_interface_is_what_the_snapshot_says(workplace: Workplace) ->
     assert version == cbcore.__version__
 
 
-OLD = {"f": "-> int", "f(a)": "required, position 0: int", "cb run": "", "cb run --x": ""}
+OLD = {"f": "(a: int) -> int", "C": "class(B)(a: int)", "C.*": "has x", "cb run": "has --x"}
 
 
 @pytest.mark.parametrize(
     ("change", "bump"),
     [
         ({}, ""),
-        ({"g": "-> int"}, "minor"),
-        ({"g": "-> int", "g(a)": "required, position 0: int"}, "minor"),
-        ({"f(b)": "optional, keyword: int"}, "minor"),
-        ({"f(b)": "required, keyword: int"}, "major"),
-        ({"f(a)": "required, position 1: int"}, "major"),
-        ({"f(a)": "required, position 0: str"}, "major"),
-        ({"f(a)": None}, "major"),
-        ({"f": "-> str"}, "major"),
-        ({"cb run --y": ""}, "minor"),
-        ({"cb run FILE": "optional"}, "minor"),
-        ({"cb run FILE": "required"}, "major"),
-        ({"cb run --x": None}, "major"),
+        ({"g": "() -> int"}, "minor"),
+        ({"g": "(a: int) -> int"}, "minor"),
+        ({"f": "(a: int, *, b: int = ...) -> int"}, "minor"),
+        ({"f": "(a: int, *more: int) -> int"}, "minor"),
+        ({"f": "(a: int, *, b: int) -> int"}, "major"),
+        ({"f": "(b: int, a: int = ...) -> int"}, "major"),
+        ({"f": "(a: str) -> int"}, "major"),
+        ({"f": "() -> int"}, "major"),
+        ({"f": "(a: int) -> str"}, "major"),
+        ({"f": None}, "major"),
+        ({"C": "class(B)(a: int, b: int = ...)"}, "minor"),
+        ({"C": "class(B)(a: int, b: int)"}, "major"),
+        ({"C": "class(D)(a: int)"}, "major"),
+        ({"C.*": "has x y"}, "minor"),
+        ({"C.*": "has y"}, "major"),
+        ({"cb run": "has --x --y"}, "minor"),
+        ({"cb run": "has --x [FILE]"}, "minor"),
+        ({"cb run": "has --x <FILE>"}, "major"),
+        ({"cb run": "has"}, "major"),
     ],
 )
 def test_what_a_change_takes(change: dict[str, str | None], bump: str) -> None:
     """What is gone, different or newly demanded breaks somebody; what is new does not."""
     new = {k: v for k, v in {**OLD, **change}.items() if v is not None}
     assert needed_bump(OLD, new) == bump
+
+
+def test_a_signature_is_one_line() -> None:
+    """With types, defaults as dots, and what it returns; the constructor stands for its class."""
+
+    def function(self: Any, a: int, b: str = "x", *, c: float | None = None) -> bool:
+        return True
+
+    text = signature_text(function)
+    assert text == "(a: int, b: str = ..., *, c: float | None = ...) -> bool"
+    assert parameters_in(text) == {
+        "a": ("0 int", False),
+        "b": ("1 str", True),
+        "c": ("keyword float | None", True),
+    }
 
 
 @pytest.mark.parametrize(
@@ -423,6 +479,20 @@ def test_key_paths_stop_where_others_name_things() -> None:
     """Parameters and scores are not our keys."""
     document = [{"a": {"b": [{"c": 1}]}, "params": {"x": 1}}, {"d": None}]
     assert key_paths(document) == {"[].a", "[].a.b", "[].a.b[].c", "[].params", "[].d"}
+
+
+def test_every_promised_name_is_used_or_documented() -> None:
+    """A name that no plugin imports and no page explains is not worth a promise."""
+    pages = [*ROOT.glob("docs/[!r]*/**/*.md"), *ROOT.glob("examples/**/*.py"), ROOT / "README.md"]
+    sources = [p for p in ROOT.glob("plugins/*/src/**/*.py") if "_template" not in p.parts]
+    words = {w for p in [*pages, *sources] for w in re.findall(r"\w+", p.read_text("utf-8"))}
+    promised = {
+        f"{module}.{name}": name
+        for module in modules()
+        if module not in ("cbcore", "cbcore.assembly", "cbcore.protocols", "cbcore.exceptions")
+        for name in public_names(importlib.import_module(module))
+    }
+    assert [path for path, name in promised.items() if name not in words] == []
 
 
 def known_plugins(place: Workplace) -> dict[str, dict[str, list[str]]]:

@@ -168,7 +168,7 @@ def test_a_run_is_named_by_its_id_a_beginning_or_its_age(tmp_path):
     [
         ("latest~3", "there is no run 'latest~3'"),
         ("20", "stands for 2 runs"),
-        ("nothing", "has an id that starts with 'nothing'"),
+        ("nothing", "there is no run 'nothing'"),
     ],
 )
 def test_a_run_that_is_not_there_is_refused(tmp_path, named, told):

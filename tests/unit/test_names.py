@@ -83,7 +83,7 @@ def test_suggestions_are_known_distinct_and_few(typed, known, limit):
     [
         ("hotpoqa", {}, "did you mean hotpotqa?"),
         ("hotpoqa", {"otherwise": "known: …"}, "did you mean hotpotqa?"),
-        ("zzzzzz", {}, None),
+        ("zzzzzz", {}, ""),
         ("zzzzzz", {"otherwise": "known: …"}, "known: …"),
         ("zzzzzz", {"otherwise": "", "lead": "; "}, ""),
         ("trunc", {"lead": "; ", "shown": repr}, "; did you mean 'truncate'?"),

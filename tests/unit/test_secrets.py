@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore.plain._values import CUT, MAX_DEPTH
+from cbcore.json_data import CUT, MAX_DEPTH
 from cbcore.secrets import (
     HIDDEN,
     Secret,

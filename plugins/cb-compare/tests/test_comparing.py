@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 
-import attrs
 import pytest
 
 from cb_compare import Options, compare_runs, compare_systems
@@ -14,7 +14,7 @@ from cb_compare.rendering import as_json, as_markdown, as_text
 from cb_compare.wording import claim, numbers, remarks
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.results import EvalResult, EvalRow, Section
-from cbcore.results._summary import sum_up
+from cbcore.results.summary import sum_up
 
 
 def test_a_planted_loss_is_found_and_noise_is_not(before, noise, worse):
@@ -113,7 +113,7 @@ def test_groups_of_a_section_are_compared_as_a_whole(result_of, scores):
         {"kind": "task", "name": "t2", "depth": 1, "key": "t2"},
         {"kind": "task", "name": "t3", "depth": 0, "key": "t3"},
     ]
-    after = attrs.evolve(after, sections={"suites": Section("Suites", lines)})
+    after = dataclasses.replace(after, sections={"suites": Section("Suites", lines)})
     found = {c.dataset: c.n for c in compare_runs(before, after).comparisons}
     assert found == {None: 60, "g": 40, "t1": 20, "t2": 20, "t3": 20}
 
@@ -136,7 +136,7 @@ def test_attempts_are_averaged_and_their_spread_is_told_apart(result_of):
             for q in range(10)
             for r in range(3)
         ]
-        return attrs.evolve(result_of({}), rows=rows, summary={"s": {}})
+        return dataclasses.replace(result_of({}), rows=rows, summary={"s": {}})
 
     (found,) = compare_runs(run(0.0), run(0.05)).comparisons
     assert found.n == 10
@@ -307,7 +307,7 @@ def test_options_that_mean_nothing_are_refused(wrong):
 
 def test_a_run_that_was_not_finished_is_told(before):
     """Its numbers are of what was done."""
-    part = attrs.evolve(before, config={**before.config, "state": "interrupted"})
+    part = dataclasses.replace(before, config={**before.config, "state": "interrupted"})
     assert compare_runs(part, before).remarks == [
         "r is interrupted: only the rows that were done count"
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import attrs
 import pytest
 
@@ -79,7 +81,7 @@ def test_too_few_examples_to_tell_is_said_and_a_choice(result_of, choice, n_brok
 
 def test_a_run_that_ended_early_is_told(before):
     """What is missing cannot be judged."""
-    part = attrs.evolve(before, config={**before.config, "state": "failed"})
+    part = dataclasses.replace(before, config={**before.config, "state": "failed"})
     gate = check(part, Rules(min={"f1": 0.1}))
     assert states(gate)["finished", "every system"] == "inconclusive"
 

@@ -18,7 +18,7 @@ from cb_manage.installer import (
     split_arguments,
 )
 from cbcore.exceptions import UsageError
-from cbcore.plugins.origins import Origin
+from cbcore.plugins import Origin
 
 
 @pytest.mark.parametrize(

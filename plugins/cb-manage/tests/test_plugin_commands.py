@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from cb_manage.explanation import explain
-from cbcore.plugins import Catalog
-from cbcore.plugins.installed import read_distributions
+from cbcore.plugins import Catalog, read_distributions
 from tests.fake_distributions import Workplace, write_distribution, write_hooks, write_system
 
 # -- cb plugins show ---------------------------------------------------------------------------

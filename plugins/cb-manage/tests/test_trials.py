@@ -8,8 +8,7 @@ import pytest
 
 from cb_manage.trials import Trial, try_plugins
 from cbcore.exceptions import CBError
-from cbcore.plugins import Catalog
-from cbcore.plugins.installed import read_distributions
+from cbcore.plugins import Catalog, read_distributions
 from tests.fake_distributions import SYSTEM, write_hooks, write_system
 
 

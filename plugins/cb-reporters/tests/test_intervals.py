@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from functools import partial
@@ -14,7 +15,7 @@ from cb_reporters import Html, Markdown, Table
 from cb_reporters.formats import duration_bounds, percent_bounds, score_bounds
 from cb_reporters.view import View
 from cbcore.results import EvalResult, EvalRow
-from cbcore.results._summary import sum_up
+from cbcore.results.summary import sum_up
 from cbcore.results.verdicts import Verdict
 from cbcore.stats import Estimate
 
@@ -126,7 +127,7 @@ def test_a_page_has_all_of_it(sure):
 
 def test_without_estimates_a_report_is_as_it_was(sure):
     """As of a file that was written before there were any."""
-    plain = attrs.evolve(sure, estimates={}, undecided={}, verdicts=[])
+    plain = dataclasses.replace(sure, estimates={}, undecided={}, verdicts=[])
     text = Table(width=100).render(plain)
     assert "[" not in text
     assert "≈" not in text

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import attrs
+import dataclasses
+
 import pytest
 
 from cb_reporters import Html, Markdown, Table
@@ -181,7 +182,7 @@ def test_a_section_has_headers_of_its_own(reporter):
     """What its lines and scores say is shown under the columns it names, and nothing else is."""
     lines = [node("greets", provider="echo", scores=[score("pass", one=(1.0, None, 4))])]
     section = Section("Promptfoo", lines, header="test", columns={"provider": "provider"})
-    text = reporter.render(attrs.evolve(result(), sections={"promptfoos": section}))
+    text = reporter.render(dataclasses.replace(result(), sections={"promptfoos": section}))
     for part in ("Promptfoo", "test", "provider", "echo", "greets", "pass", "1.0000"):
         assert part in text
     assert "n-shot" not in text
@@ -192,7 +193,7 @@ def test_what_columns_mean_stands_below_their_table(reporter):
     """Of those that say it; in the head there is only what they are called."""
     columns = {"n": "n", "kept": "kept\nright <b>here</b> too"}
     section = Section("Losses", [{"name": "short", "n": 3, "kept": 2}], "system", columns)
-    text = reporter.render(attrs.evolve(result(), sections={"losses": section}))
+    text = reporter.render(dataclasses.replace(result(), sections={"losses": section}))
     head, _, below = text.partition("Losses")[2].partition("short")
     assert "kept" in head
     assert "right" not in head

@@ -7,8 +7,7 @@ import pytest
 from cbcore._build.builder import Builder
 from cbcore._build.lacking import require_all
 from cbcore.exceptions import UsageError
-from cbcore.plugins.catalog import Catalog
-from cbcore.plugins.installed import read_distributions
+from cbcore.plugins import Catalog, read_distributions
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import parse_specs
 from cbcore.specs import parse_output

@@ -9,8 +9,7 @@ from cbcore._build.builder import Builder
 from cbcore._build.wiring import wire
 from cbcore._run.parts import Part
 from cbcore.components import Component, Owner
-from cbcore.plugins.catalog import Catalog
-from cbcore.plugins.installed import read_distributions
+from cbcore.plugins import Catalog, read_distributions
 from cbcore.plugins.policy import PluginPolicy
 from cbcore.registry import registry
 

@@ -23,17 +23,12 @@ def store(tmp_path):
     opened.close()
 
 
-def meet(keeping, system, numbers, at_once):
-    """Let a system meet examples by their numbers, some of them at once."""
+def meet(keeping, system, numbers):
+    """Let a system meet examples by their numbers."""
     examples = keeping.places(system, IDENTITY, "d").examples
     place = 0
-    for start in range(0, len(numbers), at_once):
-        some = numbers[start : start + at_once]
-        addresses, contents = [key_of(n) for n in some], [b'{"n":%d}' % n for n in some]
-        if at_once == 1:
-            place = examples.kept(place, addresses[0], contents[0])
-        else:
-            place = examples.all_kept(place, addresses, contents)
+    for number in numbers:
+        place = examples.kept(place, key_of(number), b'{"n":%d}' % number)
 
 
 def stored(store):
@@ -45,19 +40,19 @@ ORDERS = st.lists(st.integers(0, 8), max_size=12, unique=True)
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(st.tuples(ORDERS, st.integers(1, 4), st.booleans()), min_size=1, max_size=4))
+@given(st.lists(st.tuples(ORDERS, st.booleans()), min_size=1, max_size=4))
 def test_every_example_is_stored_once_whoever_meets_it_first(systems):
     """In whatever order and number, in this run or a later one."""
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder))
         keeping = Keeping(store)
-        for number, (numbers, at_once, is_new_run) in enumerate(systems):
+        for number, (numbers, is_new_run) in enumerate(systems):
             if is_new_run:
                 store.close()
                 store = Store(Path(folder))
                 keeping = Keeping(store)
-            meet(keeping, f"s{number}", numbers, at_once)
-        everyone = {n for numbers, _, _ in systems for n in numbers}
+            meet(keeping, f"s{number}", numbers)
+        everyone = {n for numbers, _ in systems for n in numbers}
         assert stored(store) == sorted(b'{"n":%d}' % n for n in everyone)
         store.close()
 

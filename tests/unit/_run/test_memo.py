@@ -18,7 +18,7 @@ from cbcore._run.parts import Part
 from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.work import Work, number
 from cbcore._store.store import Store
-from cbcore.plain import from_bytes
+from cbcore.json_data import from_json
 from cbcore.results import Scored
 from cbcore.secrets import remember
 from tests.stores import values_in
@@ -347,7 +347,7 @@ def test_a_secret_in_one_of_many_examples_is_not_stored(memo, store):
     contents = [f"{i} s3cret-value" if i == 20 else str(i) for i in range(40)]
     list(made.recall(works(*contents)))
     store.commit()
-    kept = [from_bytes(value)["context"] for value in values_in(store.path, "examples")]
+    kept = [from_json(value)["context"] for value in values_in(store.path, "examples")]
     assert kept == [content.replace("s3cret-value", "***") for content in contents]
 
 

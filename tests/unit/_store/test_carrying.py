@@ -18,7 +18,7 @@ from cbcore._store.sweeping import remove_runs
 from cbcore.api import rescore
 from cbcore.exceptions import UsageError
 from cbcore.kept import exported_run, find_kept, kept_runs
-from cbcore.plugins.catalog import default_catalog
+from cbcore.plugins import default_catalog
 
 
 class Echo:

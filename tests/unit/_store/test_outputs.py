@@ -8,17 +8,16 @@ import pytest
 
 from cbcore._store.outputs import payload_of, read_output, returned, written_alone
 from cbcore._store.rows import each_encoded
-from cbcore.plain import canonical_bytes
-from cbcore.plain._bytes import plain_line
+from cbcore.json_data import to_json
 from cbcore.results import EvalRow
 
 OWN, HANDED_BACK = {"response": "Paris", "metadata": {"b": 1, "a": [0.1]}}, ["id", "context"]
-PAYLOAD = canonical_bytes([OWN, HANDED_BACK])
+PAYLOAD = to_json([OWN, HANDED_BACK], sort_keys=True)
 SCORES = {"148904dfd4539432": {"f1": 0.5, "recall": 1.0}}
 
 FORMS = {
-    "with scores": (plain_line((OWN, HANDED_BACK, SCORES, 0.25)), SCORES),
-    "scored by nobody": (plain_line((OWN, HANDED_BACK, {}, 0.25)), {}),
+    "with scores": (to_json((OWN, HANDED_BACK, SCORES, 0.25)) + b"\n", SCORES),
+    "scored by nobody": (to_json((OWN, HANDED_BACK, {}, 0.25)) + b"\n", {}),
     "alone": (written_alone(0.25, PAYLOAD), {}),
     "as it was first, with scores": (
         struct.pack("<d", 0.25) + PAYLOAD + b'\n{"148904dfd4539432":{"f1":0.5,"recall":1.0}}',
@@ -55,7 +54,7 @@ def test_an_output_is_read_out_of_the_row_that_carries_it(response):
     own = {} if response is None else {"response": response}
     (value,) = each_encoded([row], [(HANDED_BACK, "148904dfd4539432")])
     assert read_output(value) == (own, HANDED_BACK, SCORES, 0.25)
-    assert payload_of(value) == canonical_bytes([own, HANDED_BACK])
+    assert payload_of(value) == to_json([own, HANDED_BACK], sort_keys=True)
 
 
 def test_a_response_that_was_handed_back_is_not_the_systems_own():
@@ -66,7 +65,7 @@ def test_a_response_that_was_handed_back_is_not_the_systems_own():
 
 def test_what_was_handed_back_is_the_examples():
     """As far as the example still has it."""
-    value = plain_line(({"response": "Paris"}, HANDED_BACK, {}, 0.0))
+    value = to_json(({"response": "Paris"}, HANDED_BACK, {}, 0.0)) + b"\n"
     assert returned(value, {"id": 7, "answer": "x"}) == {"id": 7, "response": "Paris"}
 
 

@@ -8,9 +8,8 @@ import pytest
 
 from cbcore import secrets
 from cbcore._store.outputs import read_output
-from cbcore._store.rows import decoded, each_encoded, each_encoded_as_numbers
+from cbcore._store.rows import LINE_END, decoded, each_encoded, each_encoded_as_numbers
 from cbcore._store.store import Store
-from cbcore.plain._bytes import LINE_END
 from cbcore.results import EvalRow
 from tests.stores import key_of
 

@@ -7,14 +7,12 @@ import sys
 import threading
 from types import SimpleNamespace
 
-import attrs
 import pytest
 
 from cbcore import evaluate
 from cbcore._logging import configure
-from cbcore._store.tally import Tally
 from cbcore.builtin import progress
-from cbcore.builtin.progress import Progress, Standing, cb_run_started, fitted
+from cbcore.builtin.progress import Progress, cb_run_started
 from cbcore.plugins.manager import HookManager
 from cbcore.results import EvalRow
 
@@ -38,13 +36,16 @@ def finish(display, n, system="a", **fields):
         display.cb_row_finished(EvalRow(system, number, dataset="d", **fields))
 
 
-def test_rows_are_added_up():
-    display, _ = start()
-    finish(display, 2, error="no", output_tokens=5)
-    finish(display, 3, recalled=True, response_tokens=1, metadata={"cost_usd": 0.5})
-    tally = display.standing().tally
-    assert (tally.rows, tally.errored, tally.recalled) == (5, 2, 3)
-    assert (tally.tokens, tally.usd) == (13, 1.5)
+def test_the_line_has_total_rate_time_left_counts_and_names():
+    """All that is known, and names last."""
+    display, clock = start(total=100)
+    finish(display, 2, "sys", error="no", output_tokens=500)
+    finish(display, 38, "sys", recalled=True, response_tokens=5, metadata={"cost_usd": 0.5})
+    clock.now = 20
+    assert display.line() == (
+        "40 of 100 rows 40% · 2.0/s · 0:00:30 left · 2 failed · 38 cached · 1,190 tokens"
+        " · $19.0000 · sys on d"
+    )
 
 
 def test_the_time_left_follows_from_the_recent_rate():
@@ -52,61 +53,28 @@ def test_the_time_left_follows_from_the_recent_rate():
     display, clock = start(total=1100)
     finish(display, 1000)
     clock.now = 1
-    display.standing()
+    display.line()
     for second in range(2, 62):
         clock.now = second
         finish(display, 1)
-        standing = display.standing()
-    assert standing.rate == pytest.approx(1.0, rel=0.05)
-    assert standing.left_s == pytest.approx(40, rel=0.05)
+        line = display.line()
+    assert " · 1.0/s · 0:00:40 left · " in line
 
 
 def test_an_unknown_total_is_known_once_the_first_system_is_through():
     """Every system sees the same examples."""
     display, _ = start(systems=("a", "b", "c"))
     finish(display, 7)
-    assert display.standing().total is None
+    assert display.line() == "7 rows · a on d"
     finish(display, 1, "b")
-    assert display.standing().total == 21
-
-
-def test_the_line_says_total_time_left_errors_and_what_was_recalled():
-    """All that is known, and names last."""
-    tally = Tally(40, 2, 30, 1234, 0.25, EvalRow("sys", 1, dataset="data"))
-    line = fitted(Standing(tally, 100, 2.0), 200)
-    assert line.startswith("━━━━━━━━╌╌╌╌╌╌╌╌╌╌╌╌   40 of 100 rows  40%    2.0/s")
-    assert "30 s left" in line
-    assert line.endswith("2 errors  30 recalled  1,234 tokens  $0.2500  sys on data")
-
-
-@pytest.mark.parametrize("columns", [20, 60, 80, 120])
-def test_long_names_leave_the_numbers_where_they_are(columns):
-    """Their middle is left out; the line never wraps."""
-    tally = Tally(rows=5, last=EvalRow("s" * 300, 1, dataset="d" * 300))
-    short = attrs.evolve(tally, last=EvalRow("s", 1, dataset="d"))
-    long_line = fitted(Standing(tally, 10, 1.0), columns)
-    short_line = fitted(Standing(short, 10, 1.0), columns)
-    assert len(long_line) <= columns
-    numbers = long_line.partition("left")[0]
-    assert short_line.startswith(numbers)
-
-
-def test_in_eighty_columns_errors_and_what_was_recalled_are_told():
-    """The bar makes room for them; no number is cut in two."""
-    tally = Tally(1265, 12, 1000, 11_660, 0.25, EvalRow("sys", 1, dataset="data"))
-    line = fitted(Standing(tally, 15_010, 352.0), 79)
-    assert len(line) <= 79
-    assert "1,265 of 15,010 rows   8%" in line
-    assert line.endswith("39 s left  12 errors  1,000 recalled")
-    shorter = fitted(Standing(tally, 15_010, 352.0), 60)
-    assert shorter.endswith("39 s left  12 errors")
+    assert display.line() == "8 of 21 rows 38% · b on d"
 
 
 def test_names_of_others_cannot_drive_the_terminal():
     """They are shown as they are written, with what is unseen spelled out."""
-    row = EvalRow("system\x1b]0;title\x07", 1, dataset="data\u202e\x9b2J")
-    line = fitted(Standing(Tally(last=row), None, None), 200)
-    assert line.endswith("system\\x1b]0;title\\x07 on data\\u202e\\x9b2J")
+    display, _ = start()
+    display.cb_row_finished(EvalRow("system\x1b]0;title\x07", 1, dataset="data\u202e\x9b2J"))
+    assert display.line().endswith("system\\x1b]0;title\\x07 on data\\u202e\\x9b2J")
 
 
 class WaitsForALine:
@@ -176,11 +144,13 @@ def test_a_terminal_gets_a_live_line_that_is_removed_at_the_end(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "40")
     hooks = HookManager()
     run = SimpleNamespace(system_names=["a"], total=None, hooks=hooks, show_progress=True)
     cb_run_started(run)
-    for row in (EvalRow("a", 1), EvalRow("a", 2)):
+    for row in (EvalRow("a", 1), EvalRow("s" * 300, 2)):
         hooks.hook.cb_row_finished(run=run, row=row)
     hooks.hook.cb_run_finished(run=run, result=None)
-    assert "2 rows" in terminal.getvalue()
+    assert "2 rows · " in terminal.getvalue()
+    assert "s" * 40 not in terminal.getvalue()  # a long line is cut, not wrapped
     assert terminal.getvalue().endswith("\x1b[2K")

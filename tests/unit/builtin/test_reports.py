@@ -7,8 +7,7 @@ import json
 from cbcore import evaluate
 from cbcore.builtin.json_report import JsonReport
 from cbcore.builtin.table import PlainTable
-from cbcore.plugins.catalog import Catalog, find_conflicts
-from cbcore.plugins.installed import read_distributions
+from cbcore.plugins import Catalog, read_distributions
 from cbcore.plugins.policy import PluginPolicy
 from cbcore.results import EvalResult
 
@@ -68,7 +67,7 @@ def test_a_plugin_replaces_the_table():
     catalog = Catalog(read_distributions())
     assert catalog.find("reporter", "table").plugin == "cb-reporters"
     assert catalog.find("reporter", "json").plugin == "cbcore"
-    assert ("reporter", "table") not in find_conflicts(catalog.plugins)
+    assert ("reporter", "table") not in catalog.find_conflicts()
     built_in = Catalog(read_distributions(), PluginPolicy(disable={"cb-reporters"}))
     assert built_in.find("reporter", "table").load() is PlainTable
     without = Catalog(read_distributions(), PluginPolicy(disable={"cb-reporters", "cbcore/table"}))

@@ -9,8 +9,8 @@ import click
 import pytest
 
 from cbcore.cli import kit
-from cbcore.cli._reports import report
 from cbcore.cli.kit import Output, exit_code_of
+from cbcore.cli.reports import write_reports
 from cbcore.exceptions import DataError, ReportError, ResultError, RunInterruptedError, UsageError
 from cbcore.kept import open_run
 from cbcore.results import EvalResult, EvalRow
@@ -115,7 +115,7 @@ def test_a_report_that_fails_keeps_no_other_back(tmp_path, capsys):
     """Also where the reporter exits, which would end the program."""
     place = tmp_path / "a" / "b.txt"
     with pytest.raises(ReportError, match="exits"):
-        report(EvalResult([]), [Output(Exits()), Output(Shout()), Output(Shout(), place)])
+        write_reports(EvalResult([]), [Output(Exits()), Output(Shout()), Output(Shout(), place)])
     told = capsys.readouterr()
     assert told.out == "0 ROWS ?\n"
     assert (tmp_path / "a" / "b.txt").read_text() == "0 ROWS ?\n"
@@ -125,7 +125,7 @@ def test_a_report_that_fails_keeps_no_other_back(tmp_path, capsys):
 
 PROGRAM = """
 import sys
-from cbcore.cli._reports import report
+from cbcore.cli.reports import write_reports
 from cbcore.cli.kit import Output, exit_code_of
 from cbcore.results import EvalResult
 
@@ -135,7 +135,7 @@ class Long:
     def render(self, result):
         return "x" * 1_000_000
 
-sys.exit(exit_code_of("p", lambda: report(EvalResult([]), [Output(Long())])))
+sys.exit(exit_code_of("p", lambda: write_reports(EvalResult([]), [Output(Long())])))
 """
 
 
@@ -155,7 +155,7 @@ def test_a_run_is_named_by_the_path_of_its_result(tmp_path):
     saved = EvalResult([EvalRow("a", 1, {"f1": 1.0})])
     (tmp_path / "r.json").write_text(saved.to_json(), encoding="utf-8")
     assert open_run(str(tmp_path / "r.json")) == saved
-    with pytest.raises(UsageError, match="has an id that starts with '2026'"):
+    with pytest.raises(UsageError, match="there is no run '2026' in"):
         open_run("2026", tmp_path)
     with pytest.raises(ResultError, match=r"there is no file 'other.json'"):
         open_run("other.json", tmp_path)

@@ -108,12 +108,13 @@ def test_a_change_in_what_is_imported_is_another_system(project, imports, files,
 def test_a_lazy_package_is_the_same_whatever_of_it_is_loaded(project):
     """Its imports are written for type checkers; others of its modules may be loaded or not."""
     lazy = """
+import importlib
 from typing import TYPE_CHECKING
-from cbcore.lazy import lazy_names
 
 if TYPE_CHECKING:
     from pkg.sub import K
-__getattr__, __dir__ = lazy_names(__name__, {"K": "sub"})
+def __getattr__(name):
+    return getattr(importlib.import_module("pkg.sub"), name)
 """
     files = {"pkg/__init__": lazy, "pkg/sub": "K = 1", "pkg/side": "K = 1"}
     project(main=MAIN.format(imports="import pkg"), **files)

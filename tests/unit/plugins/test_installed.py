@@ -134,30 +134,12 @@ def test_malformed_entry_points_are_named_and_isolated(
     assert found["cb-fine"].problem == ""
 
 
-def test_an_endless_file_is_not_read(tmp_path: Path) -> None:
-    write_raw(tmp_path, "cb_x", b"")
-    with (tmp_path / "cb_x-1.0.dist-info" / "entry_points.txt").open("wb") as file:
-        file.truncate(2**40)  # sparse: nothing is on the disk, and nobody could read it all
-    assert "larger than 8 MB" in read(tmp_path)["cb_x"].problem
-
-
 @pytest.mark.parametrize("headers", [None, b"\n", b"Name: \xff\n\n"])
 def test_without_metadata_the_folder_gives_the_name(tmp_path: Path, headers: bytes | None) -> None:
     write_raw(tmp_path, "cb_bare", b"[cb.systems]\na = m:A\n", headers)
     found = read(tmp_path)["cb_bare"]
     assert "METADATA" in found.problem
     assert [entry.name for entry in found.declared] == ["a"]
-
-
-def test_an_egg_info_folder_is_read(tmp_path: Path) -> None:
-    """Requirements of extras do not count."""
-    info = tmp_path / "cb_old.egg-info"
-    info.mkdir()
-    (info / "PKG-INFO").write_text("Name: cb-old\nVersion: 0.9\n\n")
-    (info / "entry_points.txt").write_text("[cb.systems]\na = m:A\n")
-    (info / "requires.txt").write_text("attrs\ncbcore>=99\n\n[extra]\ncbcore>=100\n")
-    found = read(tmp_path)["cb-old"]
-    assert (found.version, found.core_specifier, found.problem) == ("0.9", ">=99", "")
 
 
 def test_an_archive_on_the_path_is_read(tmp_path: Path) -> None:

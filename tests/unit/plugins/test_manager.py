@@ -11,8 +11,7 @@ import pytest
 
 from cbcore import hookimpl, hookspecs
 from cbcore.exceptions import PluginContractError
-from cbcore.plugins.catalog import Catalog
-from cbcore.plugins.installed import read_distributions
+from cbcore.plugins import Catalog, read_distributions
 from cbcore.plugins.manager import HookManager, load_hook_module
 from cbcore.results import EvalResult, Section
 from tests.fake_distributions import write_hooks
@@ -207,12 +206,6 @@ def double(run: object) -> Iterator[None]:
     return [*sections, *sections]
 
 
-@hookimpl(hookwrapper=True)
-def double_old(run: object) -> Iterator[None]:
-    outcome: Any = yield
-    outcome.force_result(outcome.get_result() * 2)
-
-
 @hookimpl(wrapper=True)
 def raise_before(run: object) -> Iterator[None]:
     raise ValueError("too early")
@@ -226,15 +219,8 @@ def raise_after(run: object) -> Iterator[None]:
 
 
 @hookimpl(hookwrapper=True)
-def raise_before_old(run: object) -> Iterator[None]:
-    raise ValueError("too early")
+def old_kind(run: object) -> Iterator[None]:
     yield
-
-
-@hookimpl(hookwrapper=True)
-def raise_after_old(run: object) -> Iterator[None]:
-    outcome: Any = yield
-    outcome.force_exception(ValueError("too late"))
 
 
 @hookimpl(wrapper=True)
@@ -247,18 +233,15 @@ def yield_twice(run: object) -> Iterator[None]:
     ("wrapper", "sections", "report"),
     [
         (double, 2, ""),
-        (double_old, 2, ""),
         (raise_before, 1, "too early"),
         (raise_after, 1, "too late"),
-        (raise_before_old, 1, "too early"),
-        (raise_after_old, 1, "too late"),
         (yield_twice, 1, "it yields twice"),
     ],
 )
 def test_a_wrapper_that_raises_passes_the_inner_result_on(
     warnings: list[str], wrapper: Any, sections: int, report: str
 ) -> None:
-    """Wrappers of both kinds that pluggy knows work, and are contained before and after `yield`."""
+    """A wrapper is contained before and after its `yield`."""
     section = Section("Inner", [{"task": "a"}])
     inner = Plugin(cb_summarize=lambda: section)
     hooks = make_hooks(outer=Plugin(cb_summarize=wrapper), inner=inner)
@@ -285,3 +268,9 @@ def test_cb_trace_prints_every_call(
         captured.err.startswith("cb: trace: cb_run_started ") and " ok (one)" in captured.err
     )
     assert is_traced is (value == "1")
+
+
+def test_the_older_kind_of_wrapper_is_refused() -> None:
+    """One form is enough, and it is not ignored silently."""
+    with pytest.raises(PluginContractError, match="write wrapper=True"):
+        load_hook_module("cb-x", Plugin(cb_summarize=old_kind))

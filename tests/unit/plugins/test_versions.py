@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from cbcore.plugins.versions import satisfies
+from cbcore.plugins.installed import satisfies
 
 small = st.integers(0, 2)
 releases = st.lists(small, min_size=1, max_size=3).map(lambda parts: ".".join(map(str, parts)))

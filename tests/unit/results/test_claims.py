@@ -9,7 +9,7 @@ import pytest
 from benchmarks import statistics
 from benchmarks.statistics import RARE, RARER_THAN_NOT, Line
 from cbcore.results import EvalRow
-from cbcore.results._summary import sum_up
+from cbcore.results.summary import sum_up
 from cbcore.results.verdicts import format_needed
 from cbcore.stats import Units, examples_needed, measured_mean, measured_ratio, ratio_of
 from cbcore.stats._measured import Terms

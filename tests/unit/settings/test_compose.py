@@ -6,7 +6,7 @@ import pytest
 
 from cbcore import binding, specs
 from cbcore.exceptions import UsageError
-from cbcore.plugins.catalog import Catalog
+from cbcore.plugins import Catalog
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import compose
 

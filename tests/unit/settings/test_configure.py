@@ -7,7 +7,7 @@ import pytest
 from cb_testing import FakeEvaluator
 from cbcore.assembly import Benchmark, Scorer
 from cbcore.exceptions import PluginContractError, UsageError
-from cbcore.plugins.catalog import default_catalog
+from cbcore.plugins import default_catalog
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import compose
 

@@ -12,9 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from cbcore import api
-from cbcore.cli import run
-from cbcore.cli._click_options import setting_flags
-from cbcore.cli._settings import _OPTIONS
+from cbcore.cli.click_options import SHARED_OPTIONS, setting_flags
+from cbcore.cli.run_command import run_command
 from cbcore.exceptions import CBError, UsageError
 from cbcore.secrets import Secret
 from cbcore.settings import Option, RunSettings
@@ -24,7 +23,7 @@ from cbcore.settings.run_settings import DEFAULT_TOKENIZER, _check_change
 from cbcore.tokens import DEFAULT_ENCODING
 
 DECLARED = options_of(RunSettings)
-SHARED = {name for shared in _OPTIONS for name in shared(lambda: 0).__click_params__[0].opts}
+SHARED = {name for shared in SHARED_OPTIONS for name in shared(lambda: 0).__click_params__[0].opts}
 OF_THE_COMMAND = {"--no-cache", "--dry-run", "--locked"}
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference"
 
@@ -36,7 +35,7 @@ def test_flags_keys_keywords_help_and_reference_are_those_declared():
     """None is written by hand, and none is forgotten."""
     flags = {
         parameter.name: tuple(parameter.opts)
-        for parameter in run.command.params
+        for parameter in run_command.params
         if isinstance(parameter, click.Option)
         and not (SHARED | OF_THE_COMMAND) & set(parameter.opts)
     }
@@ -46,8 +45,8 @@ def test_flags_keys_keywords_help_and_reference_are_those_declared():
     keywords = set(inspect.signature(api.evaluate).parameters)
     own = {"dataset", "max_workers"}
     assert keywords - own == {n for n, o in DECLARED.items() if o.keyword} - {"datasets"}
-    context = click.Context(run.command, info_name="run", terminal_width=1000)
-    help_page = " ".join(run.command.get_help(context).split())
+    context = click.Context(run_command, info_name="run", terminal_width=1000)
+    help_page = " ".join(run_command.get_help(context).split())
     assert [o.name for o in DECLARED.values() if o.flags and o.help not in help_page] == []
     assert [alias for o in DECLARED.values() for alias in o.aliases if alias in help_page] == []
     page = (REFERENCE / "run-files.md").read_text(encoding="utf-8")
@@ -180,7 +179,7 @@ def test_flags_run_files_and_python_draw_the_line_at_the_same_place(tmp_path, na
     assert (
         is_refused(RunSettings, systems=[], **{name: value})
         == is_refused(read_run_file, path)
-        == is_refused(run.command.make_context, "run", flags)
+        == is_refused(run_command.make_context, "run", flags)
     )
 
 

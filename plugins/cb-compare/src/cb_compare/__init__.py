@@ -32,11 +32,8 @@ __all__ = sorted(_HOMES)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:
-    from cbcore.lazy import lazy_names  # here: every session of pytest imports this package
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
 
-    find, _ = lazy_names(__name__, _HOMES)
-    return find(name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

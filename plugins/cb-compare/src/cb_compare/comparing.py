@@ -18,8 +18,7 @@ from cb_compare.samples import Key, Pairs, Question, grouped, sides_of
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.names import hint
 from cbcore.results import EvalResult, EvalRow, RowsBySystem
-from cbcore.results.thresholds import THRESHOLD
-from cbcore.results.verdicts import Statements
+from cbcore.results.verdicts import THRESHOLD, Statements
 from cbcore.results.verdicts import Verdict as Statement
 from cbcore.stats import (
     Terms,

@@ -88,8 +88,10 @@ def command(settings: Settings, /, run: str, outputs: tuple[str, ...], **chosen:
     gate = check(result, rules, before)
     write_outputs(wanted, lambda name: FORMATS[name](gate))
     if gate.broken:
-        lines = [clean(outcome.line) for outcome in gate.broken]
-        raise GateError(lines, told=("text", "") in wanted)
+        is_shown = ("text", "") in wanted
+        lines = [] if is_shown else [clean(outcome.line) for outcome in gate.broken]
+        count = f"{len(gate.broken)} rule{'' if len(gate.broken) == 1 else 's'}"
+        raise GateError("\n".join([f"the gate is closed: {count} broken", *lines]))
 
 
 def _text(gate: Gate) -> str:
@@ -99,9 +101,9 @@ def _text(gate: Gate) -> str:
 
 
 def _json(gate: Gate) -> str:
-    from cbcore.plain import json_safe
+    from cbcore.json_data import to_json_safe
 
-    return json.dumps(json_safe(gate.to_dict()), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(to_json_safe(gate.to_dict()), indent=2, ensure_ascii=False) + "\n"
 
 
 def _markdown(gate: Gate) -> str:

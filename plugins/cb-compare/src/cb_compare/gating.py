@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
@@ -104,7 +105,7 @@ def check(result: EvalResult, rules: Rules, baseline: EvalResult | None = None) 
                     hint=hint(name, result.systems, f"it has {', '.join(result.systems)}"),
                 )
         kept = set(rules.systems)
-        result = attrs.evolve(
+        result = dataclasses.replace(
             result,
             rows=[row for row in result.rows if row.system in kept],
             summary={s: values for s, values in result.summary.items() if s in kept},

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from cb_compare.records import Comparison, Report
 from cb_compare.wording import cost, lost, numbers, remarks, subject, verdict
 from cbcore.cli.kit import clean
-from cbcore.plain import json_safe
+from cbcore.json_data import to_json_safe
 
 # An underscore inside a word is no markup, and most names have one.
 _MARKUP = re.compile(r"[\\`*\[\]<>|&~@#$!{}^]|(?<!\w)_|_(?!\w)|:(?=//)")
@@ -36,7 +36,7 @@ def as_text(report: Report) -> str:
 
 def as_json(report: Report) -> str:
     """The whole of it, for machines."""
-    return json.dumps(json_safe(report.to_dict()), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(to_json_safe(report.to_dict()), indent=2, ensure_ascii=False) + "\n"
 
 
 def as_markdown(report: Report) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 import attrs
 
 from cbcore.results import EvalRow
-from cbcore.results.baselines import ContextTotals, baseline_of
+from cbcore.results.verdicts import ContextTotals, baseline_of
 from cbcore.scoring import overlap_f1
 from cbcore.stats import measured_mean
 

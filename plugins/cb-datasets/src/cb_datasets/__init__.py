@@ -3,9 +3,7 @@
 The table is imported when it is first used, so that `cb_datasets.needle` does without it.
 """
 
-from typing import TYPE_CHECKING
-
-from cbcore.lazy import lazy_names
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cb_datasets.catalog import BENCHMARKS as BENCHMARKS
@@ -23,4 +21,11 @@ _HOMES = {
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -22,7 +22,7 @@ from cb_llm_judge.verdicts import PREFERENCE, JudgeError
 from cb_openai.settings import Connection
 from cbcore.exceptions import ScoringError
 from cbcore.identity import UnidentifiableError, identity_of
-from cbcore.plain import canonical_bytes
+from cbcore.json_data import to_json
 from cbcore.records import by_field
 from cbcore.results import EvalRow
 from cbcore.trust import FileName, Trusted
@@ -196,7 +196,7 @@ class _CachedAsker:
 
     async def prefer(self, prompt: str) -> str:
         asked = [self._identity, SYSTEM_PROMPT, prompt, PREFERENCE.instruction]
-        key = blake2b(canonical_bytes(asked), digest_size=16).digest()
+        key = blake2b(to_json(asked, sort_keys=True), digest_size=16).digest()
         verdict = self._cache.get(key) if self._identity is not None else None
         if verdict is None:
             verdict = await self._judge.ask(prompt, PREFERENCE)

@@ -7,12 +7,11 @@ from typing import Any
 
 import attrs
 
+from cb_testing.metadata_rules import CORE
 from cbcore.exceptions import ResultError
 from cbcore.kinds import KINDS
 from cbcore.names import canonical
-from cbcore.plugins import Plugin, State
-from cbcore.plugins.installed import CORE
-from cbcore.plugins.origins import Origin, origin_of
+from cbcore.plugins import Plugin
 
 _PLUGINS = "_plugins"
 """The end of the keys for components of kinds that plugins bring."""
@@ -91,15 +90,10 @@ def _compare(record: Mapping[str, Any], installed: Mapping[str, Plugin]) -> Iter
         yield PluginChange(name, "state", None, plugin.state)
     if then is not None and then != plugin.version:
         yield PluginChange(name, "version", then, plugin.version)
-    origin = find_origin(plugin)
+    origin = plugin.distribution.origin
     for what, now in (
         ("record_digest", origin.record_digest),
         ("source_commit", origin.commit),
     ):
         if what in record and record[what] != now:
             yield PluginChange(name, what, record[what], now)
-
-
-def find_origin(plugin: Plugin) -> Origin:
-    """Where a plugin comes from; unknown for a copy that is not in use, since names are looked up."""
-    return Origin() if plugin.state is State.SHADOWED else origin_of(plugin.name)

@@ -70,7 +70,6 @@ def command(
 
 
 def _describe_plugin(plugin: Plugin, trials: Mapping[str, Trial]) -> dict[str, Any]:
-    from cbcore.cli.list_plugins import list_by_kind
 
     return {
         "name": plugin.name,
@@ -79,7 +78,7 @@ def _describe_plugin(plugin: Plugin, trials: Mapping[str, Trial]) -> dict[str, A
         "state": plugin.state,
         "reason": plugin.reason,
         "import_ms": trials[plugin.name].import_ms if plugin.name in trials else None,
-        "components": list_by_kind(plugin),
+        "components": plugin.components_by_kind,
     }
 
 

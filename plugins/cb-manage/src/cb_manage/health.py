@@ -9,16 +9,15 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import cbcore
 from cb_manage.trials import Trial
-from cb_testing.metadata_rules import Finding, check_distribution, find_name_conflicts
+from cb_testing.metadata_rules import CORE, Finding, check_distribution, find_name_conflicts
 from cbcore import names
-from cbcore.plugins import Catalog, Plugin
-from cbcore.plugins.descriptions import cache_folder
-from cbcore.plugins.installed import CORE, Distribution, installed_version, iter_distributions
+from cbcore.plugins import Catalog, Distribution, Plugin
 
 __all__ = ("Finding", "describe_environment", "diagnose")
 
@@ -40,7 +39,7 @@ def describe_environment() -> dict[str, Any]:
         "platform": platform.platform(),
         "cbcore": cbcore.__version__,
         "location": str(Path(cbcore.__file__).parent),
-        **{name: installed_version(name) for name in ("pluggy", "click", "attrs")},
+        **{name: metadata.version(name) for name in ("pluggy", "click", "attrs")},
     }
 
 
@@ -52,7 +51,7 @@ def diagnose(
     `trials` are those of the plugins in the catalog. `folders` must be writable, as must the
     folder of the cache of descriptions.
     """
-    distributions = list(iter_distributions())
+    distributions = list(Distribution.iter_installed())
     installed: dict[str, str] = {}
     for distribution in distributions:
         installed.setdefault(names.canonical(distribution.name), distribution.version)
@@ -67,10 +66,10 @@ def diagnose(
         if (finding.subject, finding.problem) not in known
     ]
     findings += _find_absent(catalog.policy.require - installed.keys())
-    findings += find_name_conflicts(catalog.plugins)
+    findings += find_name_conflicts(catalog)
     findings += _find_copies(ours)
     findings += _find_leftovers(distributions)
-    findings += _find_unwritable([cache_folder(), *folders])
+    findings += _find_unwritable([catalog.descriptions.path.parent, *folders])
     findings += _find_missing_tools()
     order = ("error", "warning", "note")
     return sorted(findings, key=lambda finding: order.index(finding.severity))

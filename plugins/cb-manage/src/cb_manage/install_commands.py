@@ -33,7 +33,6 @@ def install(settings: Settings, /, arguments: tuple[str, ...]) -> None:
     """
     from cb_manage import installer
     from cbcore.names import canonical
-    from cbcore.plugins.installed import CORE
 
     changes, plugins = installer.install(arguments, verbosity=settings.verbosity)
     if not changes:
@@ -41,7 +40,7 @@ def install(settings: Settings, /, arguments: tuple[str, ...]) -> None:
     for change in changes:
         echo(f"{change}{_describe_offers(plugins.get(canonical(change.name)))}")
     if changes and not any(canonical(change.name) in plugins for change in changes):
-        echo(f"none of these is a plugin of {CORE}", err=True)
+        echo("none of these is a plugin of cb", err=True)
 
 
 def _describe_offers(plugin: Any) -> str:

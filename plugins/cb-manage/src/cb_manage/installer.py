@@ -23,12 +23,11 @@ from typing import Any
 
 import attrs
 
-from cb_testing.metadata_rules import unmet_requirements
+from cb_testing.metadata_rules import CORE, unmet_requirements
 from cbcore.boundary import contained
 from cbcore.exceptions import CBError, PluginLoadError, UsageError
 from cbcore.names import canonical, hint
-from cbcore.plugins.installed import CORE, Distribution, iter_distributions
-from cbcore.plugins.origins import Origin, read_origin
+from cbcore.plugins import Distribution, Origin
 
 _TIME_LIMIT_S = 600
 _ITSELF = (CORE, "cb-manage")
@@ -251,9 +250,9 @@ def _find_uv(*, anywhere: bool) -> str | None:
 def read_installed() -> dict[str, Installed]:
     """Every installed distribution by canonical name."""
     installed: dict[str, Installed] = {}
-    for one in iter_distributions():
+    for one in Distribution.iter_installed():
         with contained():  # metadata that cannot be read cannot be restored either
-            state = Installed(one.name, one.version, read_origin(one.files), _find_time(one))
+            state = Installed(one.name, one.version, one.origin, _find_time(one))
             if one.version:
                 installed.setdefault(canonical(one.name), state)
     return installed

@@ -31,13 +31,12 @@ def lock(settings: Settings, lock_file: Path) -> None:
     with any others.
     """
     from cb_manage.lockfile import list_versions, write_lock
-    from cbcore.plugins.origins import origin_of
 
     plugins = settings.catalog().plugins
     versions = list_versions(plugins)
     write_lock(lock_file, versions)
     echo(f"{len(versions)} plugins locked in {lock_file}")
-    own = [p.name for p in plugins if p.is_usable and origin_of(p.name).url]
+    own = [p.name for p in plugins if p.is_usable and p.distribution.origin.url]
     if own:
         note = "installed from a folder or a repository, which the lock does not name"
         echo(f"{note}: {', '.join(own)}", err=True)

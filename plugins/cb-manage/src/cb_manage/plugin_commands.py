@@ -41,14 +41,14 @@ def show(settings: Settings, name: str, as_json: bool) -> None:
     source = record["source"]
     echo(f"{clean(plugin.name)} {clean(plugin.version)}".rstrip())
     lines = {
-        "summary": plugin.summary or "–",
+        "summary": plugin.distribution.summary or "–",
         "state": f"{plugin.state}: {plugin.reason}" if plugin.reason else plugin.state,
         "remedy": plugin.remedy,
-        "location": plugin.location,
+        "location": plugin.distribution.location,
         "source": record["from"],
         "commit": source["commit"],
         "digest": source["record_digest"],
-        "core": plugin.core_specifier or "any",
+        "core": plugin.distribution.core_specifier or "any",
         "hooks": ", ".join(record["hooks"]),
     }
     for label, text in lines.items():
@@ -77,9 +77,7 @@ def _find_plugin(catalog: Catalog, name: str) -> Plugin:
 
 
 def _describe_plugin(catalog: Catalog, plugin: Plugin) -> dict[str, Any]:
-    from cb_manage.changes import find_origin
-
-    origin = find_origin(plugin)
+    origin = plugin.distribution.origin
     return {
         "name": plugin.name,
         "version": plugin.version,
@@ -87,11 +85,11 @@ def _describe_plugin(catalog: Catalog, plugin: Plugin) -> dict[str, Any]:
         "state": plugin.state,
         "reason": plugin.reason,
         "remedy": plugin.remedy,
-        "summary": plugin.summary,
-        "location": plugin.location,
+        "summary": plugin.distribution.summary,
+        "location": plugin.distribution.location,
         "from": str(origin),
         "source": origin.to_dict(),
-        "core": plugin.core_specifier,
+        "core": plugin.distribution.core_specifier,
         "hooks": catalog.hooks_of(plugin),
         "components": [
             {"kind": c.kind, "name": c.name, "target": str(c.target), "summary": c.summary}

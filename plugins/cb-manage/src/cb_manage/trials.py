@@ -9,16 +9,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 
 import attrs
 
 from cbcore.components import Component, Owner
 from cbcore.exceptions import CBError, PluginLoadError
 from cbcore.names import canonical
-from cbcore.plugins import Catalog, State
-from cbcore.plugins.descriptions import Descriptions
-from cbcore.plugins.installed import Distribution, read_distributions
+from cbcore.plugins import Catalog, Distribution, read_distributions
 from cbcore.secrets import notice_environment
 
 _TIME_LIMIT_S = 60.0
@@ -58,21 +55,15 @@ def try_plugins(catalog: Catalog, *, timeout_s: float = _TIME_LIMIT_S) -> dict[s
         trials.update(zip(waiting, answers, strict=False))
         if len(answers) < len(waiting):
             trials[waiting[len(answers)]] = Trial(f"importing it {ending}")
-    descriptions = Descriptions()
     for name, trial in trials.items():
         plugin = usable[name]
-        with suppress(PluginLoadError), descriptions.noting(plugin, "import"):
-            if trial.import_ms is None:  # a child that ended could not record it
-                raise PluginLoadError(name, trial.reason)
-        if trial.reason:
-            plugin.mark_broken(PluginLoadError(name, trial.reason, hint=trial.hint))
-            continue
-        plugin.state = State.OK
-        plugin.components = [
-            Component(kind=kind, name=offer, target=target, owner=Owner(name, plugin.version))
-            for kind, offer, target in trial.offers
-        ]
-    descriptions.save()
+        error = PluginLoadError(name, trial.reason, hint=trial.hint) if trial.reason else None
+        catalog.note_trial(plugin, error, has_ended=trial.import_ms is None)
+        if error is None:
+            plugin.components = [
+                Component(kind=kind, name=offer, target=target, owner=Owner(name, plugin.version))
+                for kind, offer, target in trial.offers
+            ]
     return trials
 
 

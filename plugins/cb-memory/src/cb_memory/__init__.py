@@ -5,9 +5,7 @@ evaluate(dataset="locomo:sample", memories=["bm25:k=10 | extractive"])
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from cbcore.lazy import lazy_names
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cb_memory.memories.hybrid import Hybrid as Hybrid
@@ -48,4 +46,10 @@ _HOMES = {
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - a list of texts
 
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

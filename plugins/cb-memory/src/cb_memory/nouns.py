@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 import attrs
 
 from cbcore.exceptions import DataError
-from cbcore.plain import canonical_bytes
+from cbcore.json_data import to_json
 
 __all__ = (
     "ConversationTurn",
@@ -207,7 +207,7 @@ class History(str):
     def __new__(cls, items: Iterable[Item], name: str = "") -> History:  # noqa: PYI034 - 3.10
         kept = tuple(items)
         plain = [{"kind": item.kind, **attrs.asdict(item)} for item in kept]
-        digest = blake2b(canonical_bytes(plain), digest_size=16).hexdigest()
+        digest = blake2b(to_json(plain, sort_keys=True), digest_size=16).hexdigest()
         return _interned(f"{name}#{digest}", kept)
 
     def __deepcopy__(self, memo: Any) -> History:

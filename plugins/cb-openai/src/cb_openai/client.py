@@ -21,7 +21,7 @@ from cb_openai.replies import Reply
 from cb_openai.retrying import Retry
 from cb_openai.settings import Access, Limits
 from cb_openai.streams import ASSEMBLIES
-from cbcore.plain import plain_bytes
+from cbcore.json_data import to_json
 from cbcore.records import by_field
 from cbcore.timing import waiting
 
@@ -127,7 +127,7 @@ class ChatClient:
             body.update(self._dialect.streaming)
         if extra_body:
             body.update(check_extra_body(extra_body))
-        payload = plain_bytes(body)
+        payload = to_json(body)
         line = self._line()
         retries = lost = 0
         while True:

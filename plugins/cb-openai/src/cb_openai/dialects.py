@@ -9,7 +9,7 @@ import attrs
 
 from cb_openai.errors import BadReplyError, NoAnswerError, Outcome
 from cb_openai.likelihood import read_tokens
-from cbcore.plain import from_bytes
+from cbcore.json_data import from_json
 
 Message: TypeAlias = Mapping[str, Any]
 Answer: TypeAlias = dict[str, Any]
@@ -196,7 +196,7 @@ def _tool_call(function: Any, call_id: Any) -> dict[str, Any]:
     arguments = function.get("arguments")
     if isinstance(arguments, str):
         try:
-            parsed = from_bytes(arguments.encode("utf-8", "surrogatepass"))
+            parsed = from_json(arguments.encode("utf-8", "surrogatepass"))
         except (ValueError, RecursionError):
             parsed = None
         arguments = parsed if isinstance(parsed, dict) else arguments

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from cb_openai.dialects import text_of
 from cb_openai.errors import Outcome, TransportError
-from cbcore.plain import from_bytes, plain_bytes
+from cbcore.json_data import from_json, to_json
 
 _DONE = b"[DONE]"
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
@@ -213,7 +213,7 @@ class StreamedReply:
             self.is_over = True
             return
         try:
-            event = from_bytes(data)
+            event = from_json(data)
         except (ValueError, RecursionError):
             event = None
         if not isinstance(event, Mapping) or event.get("error"):
@@ -239,4 +239,4 @@ class StreamedReply:
         whole = self._assembly.whole(done=self.is_over)
         if whole is None:
             raise TransportError(Outcome.DROPPED, "the stream ended before the reply did")
-        return plain_bytes(whole)
+        return to_json(whole)

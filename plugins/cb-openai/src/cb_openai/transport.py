@@ -18,7 +18,7 @@ import attrs
 from cb_openai.dialects import excerpt
 from cb_openai.errors import BadReplyError, EndpointError, Outcome, StatusError, TransportError
 from cb_openai.streams import Assembly, StreamedReply
-from cbcore.plain import from_bytes
+from cbcore.json_data import from_json
 
 if TYPE_CHECKING:
     import aiohttp
@@ -235,7 +235,7 @@ def decoded(response: Response) -> Mapping[str, Any]:
 
 def _json(response: Response) -> dict[str, Any]:
     try:
-        data = from_bytes(response.body)
+        data = from_json(response.body)
     except (ValueError, RecursionError) as error:
         raise _unreadable(response, error) from error
     if not isinstance(data, dict):

@@ -6,9 +6,7 @@ none can move the cursor, break a table, become markup or start a formula.
 A reporter is imported when it is first used.
 """
 
-from typing import TYPE_CHECKING
-
-from cbcore.lazy import lazy_names
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cb_reporters.data import Csv as Csv
@@ -28,4 +26,11 @@ _HOMES = {
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

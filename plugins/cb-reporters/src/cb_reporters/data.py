@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from cbcore.plain import json_safe
+from cbcore.json_data import to_json_safe
 from cbcore.results import EvalResult, FlatColumns
 from cbcore.texts import visible
 
@@ -43,7 +43,7 @@ class JsonLines:
 
 def _lines(result: EvalResult) -> Iterator[str]:
     for row in result.rows:
-        yield json.dumps(json_safe(row.to_dict()), allow_nan=False) + "\n"
+        yield json.dumps(to_json_safe(row.to_dict()), allow_nan=False) + "\n"
 
 
 @attrs.frozen
@@ -65,7 +65,7 @@ class Csv:
         writer.writerow(map(_cell, columns.names))
         for row in result.rows:
             line = columns.line(row)
-            writer.writerow([_cell(json_safe(line.get(name))) for name in columns.names])
+            writer.writerow([_cell(to_json_safe(line.get(name))) for name in columns.names])
         return out.getvalue()
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 
 from cbcore.exceptions import MissingExtraError
-from cbcore.plain import json_safe
+from cbcore.json_data import to_json_safe
 from cbcore.results import EvalResult, EvalRow, FlatColumns
 
 _ROWS_PER_BATCH = 10_000
@@ -99,7 +99,7 @@ def _flat(line: dict[str, Any], types: dict[str, str]) -> dict[str, Any]:
 def _text(value: Any) -> str:
     if isinstance(value, str | int) and not isinstance(value, bool):
         return str(value)
-    return json.dumps(json_safe(value))
+    return json.dumps(to_json_safe(value))
 
 
 def _storable(text: str) -> str:

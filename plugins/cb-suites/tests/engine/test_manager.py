@@ -8,8 +8,7 @@ import pytest
 
 from cb_suites.engine import SuiteManager
 from cbcore.exceptions import ConfigError, PluginContractError, UnknownComponentError, UsageError
-from cbcore.plugins.catalog import Catalog
-from cbcore.plugins.installed import read_distributions
+from cbcore.plugins import Catalog, read_distributions
 from cbcore.plugins.policy import PluginPolicy
 from cbcore.registry import registry
 from tests.fake_distributions import write_distribution

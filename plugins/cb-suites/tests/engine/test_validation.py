@@ -8,8 +8,7 @@ from cb_suites.engine import SuiteManager
 from cb_suites.engine.availability import Catalogue
 from cb_suites.engine.validation import validate
 from cbcore.exceptions import UsageError
-from cbcore.plugins.catalog import Catalog
-from cbcore.plugins.installed import read_distributions
+from cbcore.plugins import Catalog, read_distributions
 from cbcore.plugins.policy import PluginPolicy
 from tests.fake_distributions import write_distribution, write_hooks
 

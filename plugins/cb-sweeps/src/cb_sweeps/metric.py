@@ -17,8 +17,7 @@ from cb_sweeps.samples import Sample, sample_of
 from cb_sweeps.smallest import lower_bound_of, smallest_budget
 from cb_sweeps.sweeps import find_sweeps
 from cbcore.results import EvalRow, Section
-from cbcore.results.baselines import ContextTotals, baseline_of
-from cbcore.results.verdicts import ALPHA, format_p_value, too_few
+from cbcore.results.verdicts import ALPHA, ContextTotals, baseline_of, format_p_value, too_few
 from cbcore.stats import (
     FEWEST_UNITS,
     Estimate,

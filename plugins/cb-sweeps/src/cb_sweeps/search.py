@@ -21,8 +21,7 @@ from cbcore.assembly import Builder
 from cbcore.exceptions import UsageError
 from cbcore.plugins import default_catalog
 from cbcore.results import EvalResult, EvalRow
-from cbcore.results.baselines import ContextTotals, baseline_of
-from cbcore.results.verdicts import ALPHA
+from cbcore.results.verdicts import ALPHA, ContextTotals, baseline_of
 from cbcore.specs import Spec
 
 if TYPE_CHECKING:

@@ -12,9 +12,7 @@ contains no tests to rewrite: PYTEST_DONT_REWRITE.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from cbcore.lazy import lazy_names
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cb_testing.cases import Case as Case
@@ -58,7 +56,15 @@ _HOMES = {
 }
 
 __all__ = [*sorted(_HOMES)]  # noqa: PLE0604
-__getattr__, __dir__ = lazy_names(__name__, _HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
 
 pytest_plugins = ["cb_testing.fixtures"]
 """Read by pytest alone, if tests name this package as a plugin."""

@@ -12,8 +12,7 @@ import attrs
 
 from cbcore.components import Component, Owner
 from cbcore.names import canonical
-from cbcore.plugins.catalog import Catalog, Plugin
-from cbcore.plugins.installed import Distribution, read_distributions
+from cbcore.plugins import Catalog, Distribution, Plugin, read_distributions
 
 VERSION = "0+given"
 """The version of plugins that come from no distribution."""
@@ -44,8 +43,7 @@ def _make_plugin(plugin: Any, known: set[str]) -> Plugin:
     if isinstance(plugin, Iterable) and not isinstance(plugin, ModuleType):
         made = Plugin(_make_unique("components", known), VERSION)
         owner = Owner(made.name, made.version)
-        made.entries = [attrs.evolve(component, owner=owner) for component in plugin]
-        made.components = list(made.entries)
+        made.components = [attrs.evolve(component, owner=owner) for component in plugin]
         return made
     name: str = getattr(plugin, "__name__", None) or type(plugin).__name__
     name = _make_unique(canonical(name).strip("-"), known)

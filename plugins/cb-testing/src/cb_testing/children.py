@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import IO, Any
 
 from cbcore.secrets import notice_environment
@@ -60,34 +60,6 @@ def _ending(child: Any, answers: int, timeout_s: float) -> str:
             if (grown := os.fstat(answers).st_size) > size:
                 size, since = grown, time.monotonic()
     return f"{TOO_LATE} {timeout_s} s"
-
-
-def ask_of_each(
-    names: Iterable[str], ask: Callable[[list[str]], tuple[list[Any], str]]
-) -> Iterator[tuple[str, Any, str]]:
-    """One answer per name; None, and how the child ended, for a name that ended it.
-
-    The child says `{"looking_at": name}` before it looks, and `{"looking_at": name, …}` after.
-    Those behind a name that ends it are asked for in another. Where the child ends before it
-    says anything, nobody is charged: there is no answer. Where it only says nothing, it may be
-    about to look, so that all are taken to have failed.
-    """
-    waiting = dict.fromkeys(names)
-    while waiting:
-        lines, ending = ask(list(waiting))
-        culprit = None
-        for line in lines:
-            culprit = line["looking_at"]
-            if len(line) > 1:
-                del waiting[culprit]
-                yield culprit, line, ending
-                culprit = None
-        if culprit is None:  # all were seen, or the child failed by itself
-            if ending.startswith(TOO_LATE):
-                yield from ((name, None, f"it did not start: {ending}") for name in waiting)
-            return
-        del waiting[culprit]
-        yield culprit, None, ending
 
 
 def answer(answers: Callable[[Any, IO[bytes]], Iterable[Any]]) -> None:

@@ -20,7 +20,7 @@ import attrs
 import pytest
 
 from cb_testing.distributions import write_distribution
-from cbcore.plugins.catalog import default_catalog
+from cbcore.plugins import default_catalog
 
 _TIME_LIMIT_S = 120
 _KEPT = ("PATH", "SYSTEMROOT", "LANG", "VIRTUAL_ENV", "PYTHONPATH")

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 import attrs
 
 import cbcore
-from cbcore.kinds import KINDS, group_of
 from cbcore.names import canonical, hint, is_valid
-from cbcore.plugins.catalog import Plugin, find_conflicts
-from cbcore.plugins.installed import (
-    CORE,
-    HOOK_GROUP,
-    Distribution,
-    iter_distributions,
-    read_distributions,
-)
-from cbcore.plugins.origins import read_origin
-from cbcore.plugins.versions import satisfies
+from cbcore.plugins import Catalog, Distribution, read_distributions
+
+CORE = "cbcore"
+HOOK_GROUP = "cb.plugins"
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 """Whether something must be fixed, should be, or is only worth knowing."""
@@ -78,7 +72,7 @@ def _core_range(distribution: Distribution) -> Iterator[Finding]:
     if specifier is None:
         problem = f"it states no requirement on {CORE}"
         yield Finding("core-range", "warning", distribution.name, problem, fix)
-    elif not satisfies(cbcore.__version__, specifier):
+    elif not _satisfies(cbcore.__version__, specifier):
         yield Finding(
             "core-range",
             "error",
@@ -92,8 +86,18 @@ def _core_range(distribution: Distribution) -> Iterator[Finding]:
         yield Finding("core-range", "warning", distribution.name, problem, fix)
 
 
+def _satisfies(version: str, specifier: str) -> bool:
+    """Whether a version meets a specifier; it never meets an unreadable one."""
+    from packaging.specifiers import SpecifierSet
+
+    try:
+        return SpecifierSet(specifier).contains(version, prereleases=True)
+    except ValueError:
+        return False
+
+
 def _entry_points(distribution: Distribution) -> Iterator[Finding]:
-    groups = _read_groups()
+    groups = Catalog(read_distributions()).groups
     for group in dict.fromkeys(entry.group for entry in distribution.declared):
         if group not in groups:
             fix = hint(group, groups, f"groups: {', '.join(groups)}")
@@ -113,17 +117,9 @@ def _entry_points(distribution: Distribution) -> Iterator[Finding]:
             yield Finding("component-name", "error", distribution.name, where, fix)
 
 
-def _read_groups() -> list[str]:
-    """Every entry-point group that is read in this environment."""
-    kinds = [kind.group for kind in KINDS.values()]
-    entries = [entry for d in read_distributions() for entry in d.declared]
-    brought = [group_of(e.name) for e in entries if e.group == KINDS["kind"].group]
-    return [HOOK_GROUP, *kinds, *brought]
-
-
 def _missing_files(distribution: Distribution) -> Iterator[Finding]:
     """A distribution whose code is gone: half uninstalled, or an editable one that was moved."""
-    editable = read_origin(distribution.files).editable
+    editable = distribution.origin.editable
     if editable:
         if not Path(editable).is_dir():
             yield Finding(
@@ -133,11 +129,14 @@ def _missing_files(distribution: Distribution) -> Iterator[Finding]:
                 f"it is installed in place from {editable}, which does not exist",
                 f"cb uninstall {distribution.name}, or install it again from where it is",
             )
-    elif distribution.folder is not None and distribution.modules:
+        return
+    record = (distribution.read_text("RECORD") or "").splitlines()
+    modules = [row[0] for row in csv.reader(record) if row and row[0].endswith(".py")]
+    if distribution.folder is not None and modules:
         root = distribution.folder.parent
-        missing = [file for file in distribution.modules if not (root / file).exists()]
+        missing = [file for file in modules if not (root / file).exists()]
         if missing:
-            problem = f"{len(missing)} of its {len(distribution.modules)} modules are gone"
+            problem = f"{len(missing)} of its {len(modules)} modules are gone"
             fix = f"reinstall or uninstall {distribution.name}"
             yield Finding(
                 "stale", "error", distribution.name, f"{problem}, such as {missing[0]}", fix
@@ -145,23 +144,35 @@ def _missing_files(distribution: Distribution) -> Iterator[Finding]:
 
 
 def _requirements(distribution: Distribution, installed: Mapping[str, str]) -> Iterator[Finding]:
-    for name, specifier in distribution.requirements:
-        if is_core(name):
+    for line in distribution.requirements:
+        name, specifier = _read_requirement(line)
+        if not name or is_core(name):
             continue
         version = installed.get(canonical(name))
         wanted = f"{name}{specifier}"
         if version is None:
             problem = f"it requires {wanted}, which is not installed"
-        elif version and not satisfies(version, specifier):
+        elif version and not _satisfies(version, specifier):
             problem = f"it requires {wanted}; installed is {version}"
         else:
             continue
         yield Finding("requirement", "error", distribution.name, problem, f"pip install {wanted!r}")
 
 
-def find_name_conflicts(plugins: Iterable[Plugin]) -> Iterator[Finding]:
+def _read_requirement(line: str) -> tuple[str, str]:
+    """Name and specifier of a requirement; empty for one with a marker, or unreadable."""
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    try:
+        requirement = Requirement(line)
+    except InvalidRequirement:
+        return "", ""
+    return ("", "") if requirement.marker else (requirement.name, str(requirement.specifier))
+
+
+def find_name_conflicts(catalog: Catalog) -> Iterator[Finding]:
     """Names that more than one plugin offers. The subject of a finding names all of them."""
-    for (kind, name), owners in find_conflicts(plugins).items():
+    for (kind, name), owners in catalog.find_conflicts().items():
         choices = " or ".join(f"{owner}/{name}" for owner in owners)
         yield Finding(
             "name-conflict",
@@ -174,7 +185,7 @@ def find_name_conflicts(plugins: Iterable[Plugin]) -> Iterator[Finding]:
 
 def unmet_requirements() -> set[tuple[str, str]]:
     """What the core and the installed plugins require and do not find: name and problem."""
-    distributions = list(iter_distributions())
+    distributions = list(Distribution.iter_installed())
     versions = {canonical(m.name): m.version for m in reversed(distributions)}
     ours = [distribution for distribution in distributions if distribution.is_plugin]
     return {

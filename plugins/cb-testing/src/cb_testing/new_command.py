@@ -16,7 +16,7 @@ from cbcore.cli.kit import Settings, echo, pass_settings, shared_options
 from cbcore.exceptions import UsageError
 
 if TYPE_CHECKING:
-    from cbcore.plugins.catalog import Catalog
+    from cbcore.plugins import Catalog
 
 _QUESTIONS = {
     "description": "What does it do, in one line?",
@@ -86,12 +86,13 @@ def _to_look_at(project: scaffold.Project) -> str:
 
 def _kind(catalog: Catalog, word: str) -> dict[str, Any]:
     """The kind that a word means, and for one that a plugin brings, what that has for a start."""
-    from cbcore.kinds import KINDS, kind_of
+    from cbcore.kinds import KINDS
 
     known = scaffold.known_kinds()
-    kind = kind_of(word, dict.fromkeys([*known, *catalog.kinds]))
+    kind = word.lower().removesuffix("s")
     if kind in known:
         return {"kind": kind}
+    kind = catalog.kind_of(word)
     template = None if kind in KINDS else catalog.kind(kind).template
     if template is None:
         raise UsageError(
@@ -99,7 +100,7 @@ def _kind(catalog: Catalog, word: str) -> dict[str, Any]:
             hint=f"kinds: {', '.join(known)}; a hook or an entry point offers any other",
         )
     bringers = (
-        p.name for p in catalog.plugins for c in p.entries if (c.kind, c.name) == ("kind", kind)
+        p.name for p in catalog.plugins for c in p.components if (c.kind, c.name) == ("kind", kind)
     )
     return {"kind": kind, "template": template, "brought_by": next(bringers)}
 

@@ -8,12 +8,16 @@ from typing import Any
 
 import attrs
 
-from cb_testing.metadata_rules import Finding, check_distribution, find_name_conflicts
+from cb_testing.metadata_rules import (
+    Finding,
+    check_distribution,
+    find_name_conflicts,
+    is_core,
+)
 from cb_testing.probe import Probe, findings, probe, try_kit
 from cb_testing.projects import staged
 from cbcore.names import canonical
-from cbcore.plugins.catalog import Catalog
-from cbcore.plugins.installed import CORE, Distribution, iter_distributions
+from cbcore.plugins import Catalog, Distribution
 
 
 @attrs.frozen
@@ -50,16 +54,16 @@ class Checked:
 def check_installed(catalog: Catalog, plugins: Sequence[str] = ()) -> list[Checked]:
     """Check the named plugins, or all that are not switched off. The core is no plugin."""
     distributions: dict[str, Distribution] = {}
-    for distribution in iter_distributions():
+    for distribution in Distribution.iter_installed():
         distributions.setdefault(canonical(distribution.name), distribution)
     chosen = plugins or [
         plugin.name
         for plugin in catalog.plugins
-        if plugin.status != "disabled" and plugin.name != CORE
+        if plugin.status != "disabled" and not is_core(plugin.name)
     ]
     versions = {name: distribution.version for name, distribution in distributions.items()}
     found = [_check(distributions[canonical(n)], versions, (), n) for n in chosen]
-    for clash in find_name_conflicts(catalog.plugins):
+    for clash in find_name_conflicts(catalog):
         for checked in found:
             if checked.plugin in clash.subject.split(", "):
                 checked.findings.append(clash)
@@ -69,7 +73,7 @@ def check_installed(catalog: Catalog, plugins: Sequence[str] = ()) -> list[Check
 def check_project(folder: Path) -> Checked:
     """Check a project that need not be installed."""
     installed: dict[str, str] = {}
-    for distribution in iter_distributions():
+    for distribution in Distribution.iter_installed():
         installed.setdefault(canonical(distribution.name), distribution.version)
     with staged(folder) as project:
         return _check(project.distribution, installed, project.path, str(folder.resolve()))

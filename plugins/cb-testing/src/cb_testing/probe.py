@@ -13,10 +13,9 @@ import attrs
 
 from cb_testing.children import answer, ask_child
 from cb_testing.imports import Import, import_each
-from cb_testing.inspection import try_plugins
+from cb_testing.inspection import try_plugin
 from cb_testing.metadata_rules import Finding, Severity
-from cbcore.plugins.catalog import Plugin
-from cbcore.plugins.installed import Distribution
+from cbcore.plugins import Distribution
 
 _TIME_LIMIT_S = 300
 _SHOWN_CHARACTERS = 200
@@ -42,7 +41,7 @@ def probe(distribution: Distribution, path: Sequence[str] = ()) -> Probe:
     imports = import_each(modules, path)
     if ended := next((done for done in imports if done.ended), None):
         return Probe(ended=f"importing {ended.name}: {ended.problem}")
-    (report,) = try_plugins([Plugin(distribution.name)], path).values()
+    report = try_plugin(distribution.name, path)
     return Probe(
         import_ms=round(sum(done.seconds for done in imports) * 1000, 1),
         modules=sum(len(done.loaded) for done in imports),

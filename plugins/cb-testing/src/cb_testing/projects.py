@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 
 from cbcore.exceptions import UsageError
-from cbcore.plugins.installed import Distribution, iter_distributions
+from cbcore.plugins import Distribution
 
 
 @attrs.frozen
@@ -46,7 +46,7 @@ def staged(folder: Path) -> Iterator[Staged]:
             for group, table in groups.items()
         ]
         (info / "entry_points.txt").write_text("\n\n".join(sections) + "\n", encoding="utf-8")
-        (distribution,) = iter_distributions([temporary])
+        (distribution,) = Distribution.iter_installed([temporary])
         yield Staged(distribution, (temporary, str(source.resolve())))
 
 

@@ -6,9 +6,11 @@ of this package, so that it needs no network and always fits this version.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import keyword
 import re
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,8 @@ import attrs
 
 import cbcore
 from cbcore.exceptions import UsageError
-from cbcore.kinds import group_of
-from cbcore.names import canonical
+from cbcore.names import canonical, plural
 from cbcore.plugins import Catalog
-from cbcore.plugins.installed import installed_version
 
 TEMPLATE = Path(__file__).with_name("_template")
 """A link to `cookiecutter-plugin/` in the repository, a folder in the wheel."""
@@ -113,8 +113,8 @@ def check_possible(project: Project, output_dir: Path, catalog: Catalog) -> None
             f"the {project.kind} name {project.name!r} is taken: {owners[0]} offers it",
             hint="choose another name",
         )
-    version = installed_version(project.distribution)
-    if version is not None:
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        version = metadata.version(project.distribution)
         raise UsageError(
             f"{project.distribution} {version} is installed already",
             hint="choose another name, or uninstall it first",
@@ -140,7 +140,7 @@ def write(project: Project, output_dir: Path) -> Path:
     project.check_texts()
     folder = _new_folder(project, output_dir)
     answers = {**attrs.asdict(project, filter=_is_asked), "__cbcore": core_range()}
-    answers["__plural"] = group_of(project.kind).removeprefix("cb.")
+    answers["__plural"] = plural(project.kind)
     if project.brought_by:
         answers["__also"] = project.brought_by
     parts = {project.kind: project.template} if project.template is not None else {}

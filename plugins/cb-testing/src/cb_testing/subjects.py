@@ -18,8 +18,7 @@ from cb_testing.projects import staged
 from cbcore.components import Component
 from cbcore.exceptions import UsageError
 from cbcore.names import canonical, hint
-from cbcore.plugins import installed
-from cbcore.plugins.catalog import Catalog, Plugin
+from cbcore.plugins import Catalog, Distribution, Plugin, read_distributions
 
 
 @attrs.define
@@ -27,7 +26,7 @@ class Subject:
     """A plugin in a catalog of its own, and the modules that its entry points name."""
 
     catalog: Catalog
-    entries: tuple[installed.EntryPoint, ...] = ()
+    entries: tuple[Any, ...] = ()
     modules: tuple[str, ...] = ()
 
     @property
@@ -66,12 +65,12 @@ def _means_a_folder(text: str) -> bool:
     if "/" in text or os.sep in text or text in (".", ".."):
         return True
     return (Path(text) / "pyproject.toml").is_file() and not any(
-        canonical(known.name) == canonical(text) for known in installed.read_distributions()
+        canonical(known.name) == canonical(text) for known in read_distributions()
     )
 
 
-def _installed(name: str) -> installed.Distribution:
-    known = installed.read_distributions()
+def _installed(name: str) -> Distribution:
+    known = read_distributions()
     for distribution in known:  # the first is the one that Python imports
         if canonical(distribution.name) == canonical(name):
             return distribution
@@ -82,8 +81,8 @@ def _installed(name: str) -> installed.Distribution:
     )
 
 
-def _of_distribution(distribution: installed.Distribution) -> Subject:
-    catalog = Catalog([distribution], kinds_from=installed.read_distributions())
+def _of_distribution(distribution: Distribution) -> Subject:
+    catalog = Catalog([distribution], kinds_from=read_distributions())
     targets = [entry.value for entry in distribution.declared]
     return Subject(catalog, distribution.declared, _modules(targets))
 
@@ -93,11 +92,11 @@ def _modules(targets: Iterable[str]) -> tuple[str, ...]:
 
 
 @contextlib.contextmanager
-def _project(folder: Path) -> Iterator[installed.Distribution]:
+def _project(folder: Path) -> Iterator[Distribution]:
     """A project that need not be installed: its metadata as an installer would write it."""
     with staged(folder) as project:
         metadata, source = project.path
-        found = installed.read_distributions([metadata])
+        found = read_distributions([metadata])
         if not found:
             raise UsageError(
                 f"{folder / 'pyproject.toml'} describes no plugin: it has no entry points for cb",
@@ -108,7 +107,7 @@ def _project(folder: Path) -> Iterator[installed.Distribution]:
             yield found[0]
 
 
-def _check_unclaimed(distribution: installed.Distribution, source: Path) -> None:
+def _check_unclaimed(distribution: Distribution, source: Path) -> None:
     """Refuse to check other code than the project's, when a module of that name is loaded."""
     for name in {entry.value.partition(":")[0].split(".")[0] for entry in distribution.declared}:
         file = getattr(sys.modules.get(name), "__file__", None)

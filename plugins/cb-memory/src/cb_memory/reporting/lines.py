@@ -8,7 +8,7 @@ from typing import Any
 from cb_memory.gold_errors import GoldErrors
 from cb_memory.reporting.curves import MEASURES, bin_name, binned
 from cb_memory.reporting.facts import Asked, Findings
-from cbcore.plain import json_safe
+from cbcore.json_data import to_json_safe
 
 SHOWN = (
     *("locomo_f1", "longmemeval_accuracy", "memory_strict", "memory_lenient", "mc_accuracy"),
@@ -80,7 +80,7 @@ class _LineMaker:
                 values[system] = {
                     "value": found.value,
                     "stderr": found.stderr,
-                    "interval": json_safe(found.interval),
+                    "interval": to_json_safe(found.interval),
                     "n": found.n,
                 }
         return {"metric": score, "higher_is_better": True, "values": values}

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 import attrs
 
 from cbcore.results import EvalRow
-from cbcore.results.baselines import ContextTotals, baseline_of
-from cbcore.results.thresholds import THRESHOLD, is_blank
+from cbcore.results.verdicts import THRESHOLD, ContextTotals, baseline_of, is_blank
 from cbcore.stats import measured_ratio
 
 

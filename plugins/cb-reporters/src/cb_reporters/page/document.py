@@ -18,7 +18,7 @@ from cb_reporters.page.problems import errors_section, missing_section
 from cb_reporters.page.reproduction import reproduce_section
 from cb_reporters.page.survey import Survey
 from cb_reporters.view import View
-from cbcore.plain import json_safe
+from cbcore.json_data import to_json_safe
 from cbcore.results import EvalResult
 
 MAX_ROWS = 100_000
@@ -175,7 +175,7 @@ def _document_head(title: str, policy: str) -> Markup:
 
 def _json(data: Any) -> str:
     """JSON that cannot end the element it stands in."""
-    return json.dumps(json_safe(data)).replace("<", "\\u003c")
+    return json.dumps(to_json_safe(data)).replace("<", "\\u003c")
 
 
 def _asset(name: str) -> Markup:

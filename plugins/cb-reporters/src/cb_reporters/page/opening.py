@@ -10,7 +10,7 @@ from cb_reporters import formats
 from cb_reporters.page.index import ExampleIndex
 from cb_reporters.page.reading import Reading, context_of
 from cbcore.contexts import FORMS, pass_on
-from cbcore.plain import json_safe
+from cbcore.json_data import to_json_safe
 from cbcore.results import NO_TEXTS, EvalResult, EvalRow, Texts
 
 LONGEST = 1_000_000
@@ -86,8 +86,8 @@ def _row(
         "recalled": row.recalled,
         "response": _cut(row.response),
         "context": _context(texts, reading),
-        "details": _cut(json_safe(details)) if details else {},
-        "output": _cut(json_safe(changed)) if changed else {},
+        "details": _cut(to_json_safe(details)) if details else {},
+        "output": _cut(to_json_safe(changed)) if changed else {},
     }
 
 

@@ -10,7 +10,7 @@ import attrs
 
 from cbcore.contexts import FORMS
 from cbcore.contexts import context_of as read_context
-from cbcore.plain import json_safe
+from cbcore.json_data import to_json_safe
 from cbcore.results import EvalRow, Texts
 from cbcore.texts import context_twin, joined_turns
 
@@ -51,7 +51,7 @@ class Reading:
             context=context,
             evidence=list(_evidence(example)),
             rest={
-                str(name): json_safe(value)
+                str(name): to_json_safe(value)
                 for name, value in example.items()
                 if name not in shown and value not in (None, "", [], {})
             },

@@ -13,7 +13,7 @@ import attrs
 from cb_reporters.view import components
 from cbcore import specs
 from cbcore.exceptions import SpecError
-from cbcore.plain import json_safe
+from cbcore.json_data import to_json_safe
 from cbcore.results import EvalResult
 from cbcore.settings import RunSettings
 
@@ -101,7 +101,7 @@ def spelt(record: Mapping[str, Any]) -> str:
 def _value(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{','.join(map(_value, value))}]"
-    return value if isinstance(value, str) else json.dumps(json_safe(value), ensure_ascii=False)
+    return value if isinstance(value, str) else json.dumps(to_json_safe(value), ensure_ascii=False)
 
 
 def commands_of(config: Mapping[str, Any]) -> list[tuple[str, str | None]]:

@@ -12,6 +12,7 @@ from cbcore import metrics_of
 from cbcore.exceptions import ResultError
 from cbcore.results import (
     NO_TEXTS,
+    ROW_FIELDS,
     EvalResult,
     EvalRow,
     RowsBySystem,
@@ -53,7 +54,7 @@ def joined(
         config[kind] = _records(first, second, kind, renamed)
     found = sum_up(parts if summed_up else {}, metrics, score, config=config)
     if metrics:
-        config = found.told(config)
+        config = found.mark_idle(config)
     # For the page, which tells how each of them is made again.
     config = {**config, "compared": [result.config for result in results]}
     return EvalResult(
@@ -176,7 +177,7 @@ class _Renamed(Sequence[Any]):
         return EvalRow(self.name, *_others_of(row))
 
 
-_others_of = attrgetter(*(field.name for field in attrs.fields(EvalRow)[1:]))
+_others_of = attrgetter(*ROW_FIELDS[1:])
 
 
 @attrs.frozen(eq=False)

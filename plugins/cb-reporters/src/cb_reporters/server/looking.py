@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import attrs
 
 from cb_reporters.page import Survey, render
@@ -43,7 +45,7 @@ def carried_over(before: EvalResult, now: EvalResult, n_summed_up: int) -> EvalR
     """A result with the numbers of an earlier look, which says so."""
     remark = f"{n_summed_up:,} of {len(now.rows):,} rows are summed up"
     reason = now.config.get("state_reason")
-    return attrs.evolve(
+    return dataclasses.replace(
         now,
         config={
             **now.config,

@@ -19,8 +19,8 @@ from cb_suites.engine.model import AggregateMetric, GroupNode, Leaf, Node, TaskC
 from cb_suites.engine.scoring import score_key
 from cb_suites.harness.scoring import BY, HarnessScorer, kept_results
 from cbcore.boundary import contained
+from cbcore.json_data import to_json_safe
 from cbcore.names import hint
-from cbcore.plain import json_safe
 from cbcore.results import EvalRow
 from cbcore.stats import Estimate, Units, estimate_of, mean_of, measured_mean
 
@@ -408,7 +408,7 @@ def _score(
             system: {
                 "value": found.value,
                 "stderr": found.stderr,
-                "interval": json_safe(found.interval),
+                "interval": to_json_safe(found.interval),
                 "n": found.n,
             }
             for system, found in values.items()

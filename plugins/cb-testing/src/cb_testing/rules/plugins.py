@@ -112,19 +112,13 @@ def protocol(case: Case) -> Iterator[str]:
     if kind == "dataset":
         if not hasattr(value, "__iter__") or isinstance(value, str):
             yield f"return an iterable of examples, not a {type(value).__name__}"
-    elif (problem := case.kind.problem) is not None:
-        if told := problem(value):
-            yield told
     elif kind == "command":
         if not _is_command(value):
             yield f"make the target a click.Command or a function that returns one, not {value!r}"
-    else:
-        methods = case.kind.methods
-        if methods and not any(callable(getattr(value, method, None)) for method in methods):
-            yield f"give {type(value).__name__} a method {' or '.join(methods)}"
-        name = getattr(value, "name", None)
-        if case.kind.is_named and not (isinstance(name, str) and name):
-            yield f"give {type(value).__name__} a `name`, a text that is not empty, not {name!r}"
+    elif problem := case.kind.find_problem(value):
+        yield f"{type(value).__name__}{problem}"
+    elif case.kind.is_named and not getattr(value, "name", None):
+        yield f"{type(value).__name__} has an empty name"
 
 
 def _is_command(value: object) -> bool:

@@ -1,0 +1,171 @@
+"""What commands print, and how an error becomes one message and an exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cbcore.exceptions import CBError
+from cbcore.secrets import blot, notice_arguments, notice_environment, redact
+from cbcore.texts import visible, visible_json
+
+_LEAST_ROOM = 24
+"""Characters. Text in a narrower column is harder to read than lines that run over."""
+
+_BLANKS = dict.fromkeys(map(ord, "\t\n\r"), " ")
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+def clean(text: object) -> str:
+    """Any text on one line, safe for a terminal: line breaks and tabs become spaces."""
+    return visible(str(text).translate(_BLANKS))
+
+
+def echo(text: str = "", *, err: bool = False) -> None:
+    """Print lines to standard output, or to standard error, with control characters written out.
+
+    Everything that commands print goes through here, so that no name, path or message moves a
+    cursor, changes a title or hides text.
+    """
+    click.echo(visible(text, keep="\n"), err=err)
+
+
+def echo_columns(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print left-aligned columns. On a narrow terminal, the last column is wrapped."""
+    import shutil
+    import textwrap
+
+    table = [list(header), *([clean(cell) for cell in row] for row in rows)]
+    widths = [max(len(row[i]) for row in table) for i in range(len(header))]
+    room = shutil.get_terminal_size().columns - sum(width + 2 for width in widths[:-1])
+    is_wrapped = sys.stdout.isatty() and room >= _LEAST_ROOM
+    for row in table:
+        lines = [row[-1]]
+        if is_wrapped:
+            lines = textwrap.wrap(row[-1], room, break_long_words=False, break_on_hyphens=False)
+        label = "".join(f"{cell:<{width}}  " for cell, width in zip(row, widths[:-1], strict=False))
+        for line in lines or [""]:
+            echo(f"{label}{line}".rstrip())
+            label = " " * len(label)
+
+
+def echo_json(data: Any) -> None:
+    """Print indented JSON. Non-ASCII characters stay as they are."""
+    import json
+
+    click.echo(visible_json(json.dumps(data, indent=2, ensure_ascii=False)))
+
+
+class _Redacted:
+    """A stream of text or bytes that shows no known secret."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, data: Any) -> int:
+        if isinstance(data, str):
+            self._stream.write(blot(data))
+        else:
+            shown = blot(bytes(data).decode("utf-8", "surrogateescape"))
+            self._stream.write(shown.encode("utf-8", "surrogateescape"))
+        return len(data)
+
+    @property
+    def buffer(self) -> _Redacted:
+        return _Redacted(self._stream.buffer)
+
+    def writelines(self, lines: Iterable[Any]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _prepare_streams() -> None:
+    """Replace standard streams that are closed, and redact what is printed from now on.
+
+    The next file that is opened would get the number of a closed stream. What goes past Python's
+    streams (a child process, `os.write`) is not redacted.
+    """
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            # Output that the user asked for must not be lost silently: writing it fails.
+            mode = "w" if name == "stderr" else "r"
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
+    for name in ("stdout", "stderr"):
+        if not isinstance(getattr(sys, name), _Redacted):
+            setattr(sys, name, _Redacted(getattr(sys, name)))
+
+
+def abandon_output() -> None:
+    """Drop what could not be written, so that the end of the process does not try again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def exit_code_of(program: str, call: Callable[[], object]) -> int:
+    """Call it, print on standard error what went wrong, and return the exit code.
+
+    A number that the call returns is the code. Errors of `cb` have their own code, an interrupt
+    gives 130, and a closed pipe is not an error. Any other exception gives 1 and is printed in one
+    line, or with its traceback if `CB_DEBUG=1`. Secrets of the command line and the environment
+    are redacted in everything that is printed from here on.
+    """
+    notice_environment()
+    notice_arguments(sys.argv[1:])
+    _prepare_streams()
+    try:
+        code = call()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        abandon_output()
+        return 0
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the edge of the command
+        message, hint, code = _explain(program, error)
+        with contextlib.suppress(OSError, ValueError):  # standard error may be closed too
+            echo(redact(message), err=True)
+            if hint:
+                echo(f"hint: {redact(hint)}", err=True)
+    return code if isinstance(code, int) else 0
+
+
+def _explain(program: str, error: BaseException) -> tuple[str, str | None, int]:
+    """What to print of an error, a hint, and the exit code."""
+    hint, code = None, 1
+    if isinstance(error, CBError):
+        message, hint, code = error.message, error.hint, error.exit_code
+    elif isinstance(error, KeyboardInterrupt | click.Abort):
+        details = (error.__cause__ or error).args  # the plugin that was being imported
+        message, code = " ".join(["interrupted", *map(str, details)]), 130
+    elif isinstance(error, click.ClickException):
+        message, code = error.format_message(), error.exit_code
+        if type(error).__name__ == "NoArgsIsHelpError":  # not an error, and new in click 8.2
+            return message, None, code
+        if context := getattr(error, "ctx", None):
+            path = context.command_path.removeprefix(context.find_root().command_path)
+            hint = f"`{program}{path} --help` shows what it takes"
+    elif isinstance(error, MemoryError):
+        message = "there is not enough memory"
+    elif isinstance(error, io.UnsupportedOperation):
+        message = "standard output is closed: nothing can be written"
+    elif isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
+        abandon_output()
+        message = f"standard output cannot be written: {error.strerror}"
+    elif os.environ.get("CB_DEBUG"):
+        import traceback
+
+        return "".join(traceback.format_exception(error)).rstrip("\n"), None, 1
+    else:
+        from cbcore.components import describe_exception
+
+        message = f"unexpected {describe_exception(error)}"
+        hint = f"this is a defect of {program}; set CB_DEBUG=1 for the traceback"
+    return f"{program}: error: {message}", hint, code

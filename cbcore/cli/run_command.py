@@ -1,0 +1,259 @@
+"""`cb run`: one benchmark, from flags or a run file."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cbcore.cli.click_options import (
+    Settings,
+    pass_settings,
+    plugin_flags,
+    setting_flags,
+    shared_options,
+)
+from cbcore.cli.console import echo, echo_columns
+from cbcore.cli.reports import execute_and_report, make_outputs
+from cbcore.settings.options import options_of
+from cbcore.settings.run_settings import DEFAULT_CACHE_DIR, RunSettings
+
+if TYPE_CHECKING:
+    from cbcore.plugins import Catalog
+    from cbcore.results import EvalResult
+
+
+_ORDER = "cbcore.order_of_flags"
+_ARGUMENTS = "cbcore.arguments"
+_AFTER = "datasets"
+"""The flag behind which `--help` shows the flags of plugins."""
+
+
+@contextlib.contextmanager
+def _pause_gc() -> Iterator[None]:
+    """Collect no garbage while a run is put together, as nearly all that is made then stays."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+class RunCommand(click.Command):
+    """`cb run` with the flags that plugins declare, as their entry points name them."""
+
+    @_pause_gc()
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_ARGUMENTS] = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            raise _name_package(error, ctx) from error
+
+    def make_parser(self, ctx: click.Context) -> Any:
+        # What click hands over is sorted by flag; systems stay in the order they were typed.
+        parser = super().make_parser(ctx)
+        parse = parser.parse_args
+
+        def parse_and_note(args: list[str]) -> Any:
+            values, left, order = parse(args)
+            ctx.meta[_ORDER] = [p.name for p in order]
+            return values, left, order
+
+        parser.parse_args = parse_and_note  # type: ignore[method-assign]
+        return parser
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        params = super().get_params(ctx)
+        added = plugin_flags(ctx, ctx.meta.get(_ARGUMENTS, ()))
+        place = next((i for i, param in enumerate(params) if param.name == _AFTER), -1) + 1
+        return [*params[:place], *added, *params[place:]]
+
+
+def _name_package(error: click.NoSuchOption, ctx: click.Context) -> click.UsageError:
+    """The same error, with the package to install if one has an option of that name."""
+    catalog = ctx.ensure_object(Settings).catalog()
+    packages = catalog.packages_offering("option", error.option_name.lstrip("-"))
+    if not packages:
+        return error
+    hint = f"{packages[0]} offers it: cb install {packages[0]}"
+    return click.UsageError(f"no such option: {error.option_name}. {hint}", ctx)
+
+
+def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the run file and all flags of `cb run`."""
+    dry_run = "Show what would run, and how much is stored; call nothing."
+    for decorate in (
+        pass_settings,
+        shared_options,
+        click.option("--dry-run", is_flag=True, help=dry_run),
+        click.option("--no-cache", is_flag=True, help="Store nothing and read nothing stored."),
+        setting_flags(options_of(RunSettings).values()),
+        click.argument("run_file", required=False, type=click.Path()),
+    ):
+        command = decorate(command)
+    return command
+
+
+@click.command("run", cls=RunCommand, short_help="Benchmark systems on datasets.")
+@run_options
+def run_command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
+    """Run systems on datasets, score the answers and report.
+
+    RUN_FILE holds the same settings as YAML, or is a folder with such a file in it, cb.yaml;
+    flags given beside it replace its values. It can be the name of a run file that a plugin
+    offers, such as demo.
+
+    \b
+    cb run demo
+    cb run --system "bm25:max_tokens=200 | extractive" --dataset hotpotqa:sample
+    cb run --system py:./mine.py:MySystem --dataset data.jsonl --output html=report.html
+    cb run --proxy http://localhost:7878 --model gpt-4o-mini --dataset hotpotqa -n 50
+    """
+    run_benchmark(settings, run_file, flags)
+
+
+def run_benchmark(
+    settings: Settings,
+    run_file: str | None,
+    flags: dict[str, Any],
+    execute: Callable[[RunSettings, Catalog], EvalResult] | None = None,
+) -> None:
+    """Carry out a command that has the options of `cb run`; `execute` makes its result."""
+    from cbcore._build.builder import Builder
+    from cbcore._build.lacking import require_all
+    from cbcore.exceptions import RunStoppedError, UnknownComponentError
+    from cbcore.settings.compose import compose, parse_specs
+    from cbcore.specs import Spec
+
+    settings.configure_logging()
+    asked = _read_settings(settings, run_file, flags)
+    _import_modules(asked.imports)
+    if asked.dry_run:
+        _dry_run(asked, settings.catalog())
+        return
+    try:
+        outputs = make_outputs(settings, asked.outputs)
+    except UnknownComponentError as error:
+        parse_specs(asked)  # one error names everything that is missing
+        missing = (error.kind, Spec(error.name))
+        require_all(Builder(settings.catalog()), [*asked.components(), missing])
+        raise
+
+    def make_result() -> EvalResult:
+        if execute is not None:
+            return execute(asked, settings.catalog())
+        with _pause_gc():
+            run = compose(asked, settings.catalog())
+        return run.execute()
+
+    try:
+        execute_and_report(make_result, outputs)
+    except RunStoppedError as stopped:
+        if stopped.result is not None and asked.cache_dir is not None:
+            command = f"cb resume {stopped.result.config['run_id']}"
+            if str(asked.cache_dir) != DEFAULT_CACHE_DIR:
+                command += f" --cache-dir {shlex.quote(str(asked.cache_dir))}"
+            hint = f"`{command}` continues it"
+            stopped.hint = f"{stopped.hint}; {hint}" if stopped.hint else hint
+        raise
+
+
+def _read_settings(settings: Settings, run_file: str | None, flags: dict[str, Any]) -> RunSettings:
+    """The settings of the run file, replaced by the flags that were given."""
+    from cbcore.settings.plugin_options import by_word, plugin_options
+
+    no_cache, dry_run = flags.pop("no_cache"), flags.pop("dry_run")
+    of_plugins = by_word(plugin_options(settings.catalog().plugins))
+    given: dict[str, Any] = {}
+    if run_file is not None:
+        from cbcore.settings.run_file import read_run_file
+
+        path, folder = _find_run_file(settings, run_file)
+        for name, value in read_run_file(path, plugin_keys=of_plugins, folder=folder).items():
+            given[of_plugins[name].key if name in of_plugins else name] = value
+    given |= {name: value for name, value in flags.items() if value not in (None, (), [])}
+    typed = click.get_current_context().meta.get(_ORDER, [])
+    order = []
+    for name, value in given.items():
+        if name not in typed:
+            order += [name] * (len(value) if isinstance(value, list | tuple) else 1)
+    keys = {option.key for option in of_plugins.values()}
+    run_id, argv = settings._resumed or (None, sys.argv[1:])
+    own = {name: value for name, value in given.items() if name not in keys}
+    if no_cache:
+        own["cache_dir"] = None
+    return RunSettings(
+        **{"cache_dir": DEFAULT_CACHE_DIR, **own},
+        plugin_options={name: value for name, value in given.items() if name in keys},
+        order=[*order, *typed],
+        progress=settings.verbosity >= 0,
+        dry_run=dry_run,
+        run_id=run_id,
+        argv=argv,
+    )
+
+
+def _find_run_file(settings: Settings, run_file: str) -> tuple[Path, Path | None]:
+    """The run file of a path, or of a name that a plugin offers; then the folder of its paths."""
+    from cbcore.exceptions import PluginContractError, UnknownComponentError, UsageError
+    from cbcore.names import is_valid
+    from cbcore.settings.run_file import RunFile
+
+    path = Path(run_file)
+    if path.suffix or path.exists() or not is_valid(run_file):
+        return path, None
+    try:
+        component = settings.catalog().find("run_file", run_file)
+    except UnknownComponentError as error:
+        raise UsageError(
+            f"There is no file {run_file!r}, and no plugin offers a run file of this name.",
+            hint=error.hint,
+        ) from error
+    offered: object = component.load()
+    if not isinstance(offered, RunFile):
+        raise PluginContractError(component.plugin, f"{component.target} is not a RunFile")
+    return offered.path, Path()
+
+
+def _import_modules(modules: Sequence[str]) -> None:
+    from cbcore.exceptions import UsageError
+    from cbcore.usercode import import_module
+
+    for name in modules:
+        try:
+            import_module(name)
+        except ValueError as error:
+            raise UsageError(f"--import {name}: {error}") from error
+
+
+def _dry_run(asked: RunSettings, catalog: Catalog) -> None:
+    from cbcore._run.plan import plan
+    from cbcore.settings.compose import compose
+
+    with contextlib.redirect_stdout(sys.stderr):
+        planned = plan(compose(asked, catalog))
+    echo_columns(
+        ("SYSTEM", "DATASET", "EXAMPLES", "STORED", "CALLS", "INPUT TOKENS", "USD"),
+        [
+            (
+                *(work.system, work.dataset, work.examples, work.stored, work.calls),
+                f"{work.input_tokens:,}",
+                "unknown" if work.usd is None else f"{work.usd:.4f}",
+            )
+            for work in planned
+        ],
+    )
+    calls, tokens = sum(w.calls for w in planned), sum(w.input_tokens for w in planned)
+    known = [work.usd for work in planned if work.usd is not None]
+    cost = f", for about ${sum(known):.4f} where prices are known," if known else ""
+    echo(f"\n{calls} calls with {tokens:,} input tokens{cost} would be made; nothing was called.")
+    if judging := [work.judging_usd for work in planned if work.judging_usd is not None]:
+        echo(f"Judges would take at most about ${sum(judging):.4f} more where prices are known.")

@@ -1,0 +1,98 @@
+"""The rows of a result: one for each system and example."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+CHANGED = "context_changed"
+"""The key in a row's metadata that marks a changed context of as many tokens as before."""
+
+
+@dataclasses.dataclass(slots=True)
+class EvalRow:
+    """One system on one example.
+
+    A row with `error` set was not measured: it has no scores, and metrics leave it out. `missing`
+    has the reason for each score that an otherwise good row lacks. `recalled` rows were read from
+    the store without a call to the system. `example_digest` identifies the example's data, so that
+    two runs can be checked for having measured the same. Equal rows may differ in these two.
+    """
+
+    system: str
+    example_id: str | int
+    scores: dict[str, float] = dataclasses.field(default_factory=dict)
+    input_tokens: int = 0
+    output_tokens: int = 0
+    metadata: dict[str, Any] = dataclasses.field(default_factory=dict)
+    latency: float = 0.0
+    dataset: str = ""
+    error: str | None = None
+    missing: dict[str, str] = dataclasses.field(default_factory=dict)
+    response: str | None = None
+    response_tokens: int = 0
+    repeat: int = 0
+    recalled: bool = dataclasses.field(default=False, compare=False)
+    example_digest: str = dataclasses.field(default="", compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row as plain data, in field order."""
+        return {name: getattr(self, name) for name in ROW_FIELDS}
+
+
+ROW_FIELDS: tuple[str, ...] = tuple(field.name for field in dataclasses.fields(EvalRow))
+"""The names of a row's fields, in order."""
+
+
+class RowsBySystem(Sequence[EvalRow]):
+    """Rows in the order of their systems; `parts` has those of each system.
+
+    So the systems, or some rows of each, are found without going through all rows.
+    """
+
+    parts: Sequence[Sequence[EvalRow]]
+
+    @property
+    def systems(self) -> list[str]:
+        """The systems that have rows, in their order."""
+        return [part[0].system for part in self.parts if part]
+
+
+@attrs.frozen
+class Scored(Mapping[str, float]):
+    """The result of an evaluator that has more to say than scores. As a mapping it is its scores.
+
+    `missing` has the reason for each score that could not be given. `details`, such as a verdict
+    with its reason, lands in the row's metadata under the evaluator's name.
+    """
+
+    scores: Mapping[str, float]
+    missing: Mapping[str, str] = attrs.Factory(dict)
+    details: Mapping[str, Any] = attrs.Factory(dict)
+
+    def __getitem__(self, name: str) -> float:
+        return self.scores[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.scores)
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+
+@attrs.frozen
+class Counts:
+    """The number of rows behind a value."""
+
+    total: int
+    scored: int
+    errored: int
+    recalled: int = attrs.field(default=0, eq=False)
+
+    @property
+    def missing(self) -> int:
+        """Rows that were processed but lack the score."""
+        return self.total - self.scored - self.errored
