@@ -151,11 +151,7 @@ def convert(value: Any, annotation: Any, *, importing: bool = True) -> Any:
         if value not in by_text:
             raise ValueError(f"{value!r} is not one of {', '.join(by_text)}")
         return by_text[value]
-    if origin is bool:
-        if value.lower() not in _TRUE | _FALSE:
-            raise ValueError(f"{value!r} is neither true nor false")
-        return value.lower() in _TRUE
-    if origin in (int, float):
+    if origin in (bool, int, float):
         return _convert_number(value, origin)
     if isinstance(origin, type) and issubclass(origin, Path):
         return origin(value)
@@ -167,6 +163,10 @@ def convert(value: Any, annotation: Any, *, importing: bool = True) -> Any:
 
 
 def _convert_number(value: str, kind: Callable[[str], Any]) -> Any:
+    if kind is bool:
+        if value.lower() not in _TRUE | _FALSE:
+            raise ValueError(f"{value!r} is neither true nor false")
+        return value.lower() in _TRUE
     try:
         return kind(value.replace("_", ""))
     except ValueError:

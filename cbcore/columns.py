@@ -30,9 +30,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal, NamedTuple, TypeAlias
-
-import attrs
+from typing import Any, Literal, TypeAlias
 
 from cbcore.components import describe_exception
 from cbcore.exceptions import ColumnError, MissingScoreError
@@ -64,7 +62,6 @@ _OUTPUT_FIELDS = frozenset({"response", "context", "contexts", "turn_responses"}
 _STEP = re.compile(
     r"""(?:'((?:[^']|'')*)'|"((?:[^"]|"")*)"|([^.'"][^.]*))(?:\.(?=.)|\Z)""", re.DOTALL
 )
-_MOST_NAMES, _LONGEST_NAME = 20, 40
 
 
 class Row(dict[str, Any]):
@@ -99,82 +96,65 @@ Column: TypeAlias = str | Callable[[Row], Any]
 """Where a field is read from: the name of a column, a path, or a function of the row."""
 
 
-class _Step(NamedTuple):
-    """One step of a path. A quoted step is a name, even if it looks like an index or a `*`."""
+def _parse_path(text: str, system: str | None) -> list[tuple[str, bool]]:
+    """The steps of a path, each with whether it is quoted, that is, a name whatever it looks like.
 
-    name: str
-    is_quoted: bool = False
-
-
-@attrs.frozen
-class ColumnPath:
-    """A path into a row."""
-
-    steps: Sequence[_Step]
-
-    @classmethod
-    def parse(cls, text: str, system: str | None = None) -> ColumnPath:
-        """Read a path; `{system}` stays one step, whatever the name contains. Raises ValueError."""
-        steps, length = [], 0
-        for match in _STEP.finditer(text):
-            single, double, bare = match.groups()
-            quoted = double if single is None else single
-            name = bare if quoted is None else quoted.replace(match[0][0] * 2, match[0][0])
-            if system is not None:
-                name = name.replace(_SYSTEM, system)
-            steps.append(_Step(name, bare is None))
-            length += len(match[0])
-        if not steps or length != len(text):
-            raise ValueError(f"the path {text!r} has an empty name or a misplaced quote")
-        return cls(steps)
-
-    def read(self, row: Row) -> Any:
-        """The value at the end of the path. Raises `MissingScoreError`."""
-        first, *rest = self.steps
-        is_side = first.name in ("original", "processed") and first.name not in row.original
-        if rest and is_side:
-            return _walk(getattr(row, first.name), rest, first.name)
-        return _walk(row, self.steps, "")
+    The name of the system stays one step. Raises ValueError.
+    """
+    steps, length = [], 0
+    for match in _STEP.finditer(text):
+        single, double, bare = match.groups()
+        quoted = double if single is None else single
+        name = bare if quoted is None else quoted.replace(match[0][0] * 2, match[0][0])
+        steps.append((name if system is None else name.replace(_SYSTEM, system), bare is None))
+        length += len(match[0])
+    if not steps or length != len(text):
+        raise ValueError(f"the path {text!r} has an empty name or a misplaced quote")
+    return steps
 
 
-def _walk(value: Any, steps: Sequence[_Step], path: str) -> Any:
+def _read_path(steps: Sequence[tuple[str, bool]], row: Row) -> Any:
+    """The value at the end of a path. Raises `MissingScoreError`."""
+    (first, _), *rest = steps
+    if rest and first in ("original", "processed") and first not in row.original:
+        return _walk(getattr(row, first), rest, first)
+    return _walk(row, steps, "")
+
+
+def _walk(value: Any, steps: Sequence[tuple[str, bool]], path: str) -> Any:
     if not steps:
         return value
-    first, rest = steps[0], steps[1:]
+    (first, is_quoted), *rest = steps
     if isinstance(value, Mapping):
         for n in range(len(steps), 0, -1):
-            name = ".".join(step.name for step in steps[:n])
-            is_name = n == 1 or not any(step.is_quoted for step in steps[:n])
+            name = ".".join(step for step, _ in steps[:n])
+            is_name = n == 1 or not any(quoted for _, quoted in steps[:n])
             if is_name and name in value:
                 return _walk(value[name], steps[n:], f"{path}.{name}".lstrip("."))
-        meant = hint(first.name, map(str, value), "", lead="; ", shown=repr)
-        if not path:
-            raise MissingScoreError(f"there is no column {first.name!r}{meant}")
-        has = f"it has {list_names(value)}" if value else "it is empty"
-        raise MissingScoreError(f"{path!r} has no {first.name!r}, {has}{meant}")
+        where = f"{path!r} has no {first!r}, it has {list_names(value) or 'nothing'}"
+        meant = hint(first, map(str, value), "", lead="; ", shown=repr)
+        raise MissingScoreError(f"{where if path else f'there is no column {first!r}'}{meant}")
     if not isinstance(value, list | tuple):
         kind = "empty (None)" if value is None else f"a {type(value).__name__}"
-        raise MissingScoreError(f"{path!r} is {kind}, so it has no {first.name!r}")
-    if first == _Step("*"):
+        raise MissingScoreError(f"{path!r} is {kind}, so it has no {first!r}")
+    if first == "*" and not is_quoted:
         items = [_walk(item, rest, f"{path}.{n}") for n, item in enumerate(value)]
-        is_nested = _Step("*") in rest
+        is_nested = ("*", False) in rest
         return [item for nested in items for item in nested] if is_nested else items
-    if first.is_quoted or not re.fullmatch(r"-?\d+", first.name):
-        raise MissingScoreError(
-            f"{path!r} is a list: write an index or * in the place of {first.name!r}"
-        )
-    index = int(first.name)
-    if not -len(value) <= index < len(value):
-        raise MissingScoreError(f"{path!r} has {len(value)} items, so there is no {index}")
-    return _walk(value[index], rest, f"{path}.{first.name}")
+    try:
+        item = value[int(first)]
+    except (ValueError, IndexError):
+        reason = f"{path!r} is a list of {len(value)} items: write an index or *, not {first!r}"
+        raise MissingScoreError(reason) from None
+    return _walk(item, rest, f"{path}.{first}")
 
 
 def list_names(names: Iterable[Any]) -> str:
     """Names from data for an error message: the first of them, shortened."""
-    texts = [str(name) for name in names]
-    short = [t if len(t) <= _LONGEST_NAME else f"{t[: _LONGEST_NAME - 1]}…" for t in texts]
-    more = f", … ({len(texts)} in all)" if len(texts) > _MOST_NAMES else ""
-    return ", ".join(short[:_MOST_NAMES]) + more
+    texts = [text if len(text) <= 40 else f"{text[:39]}…" for text in map(str, names)]
+    if len(texts) > 20:
+        texts[20:] = [f"… ({len(texts)} in all)"]
+    return ", ".join(texts)
 
 
 # -- reading ---------------------------------------------------------------------------------------
@@ -222,7 +202,7 @@ class ColumnReader:
                 if isinstance(column, str) and column.startswith("py:"):
                     self.columns[field] = column = import_attribute(column)  # noqa: PLW2901
                 if isinstance(column, str):
-                    self._readers[field] = ColumnPath.parse(column, system).read
+                    self._readers[field] = partial(_read_path, _parse_path(column, system))
                 elif callable(column):
                     self._readers[field] = partial(_call, column)
                 else:

@@ -262,7 +262,7 @@ class Builder:
         else:
             value = target
         called = path.rpartition(":")[2]
-        value = self._checked(kind, own.named(self.catalog.kind(kind), value, called), written)
+        value = self._checked(kind, own.with_name(self.catalog.kind(kind), value, called), written)
         name = (_tag_of(value) or called) if kind == "dataset" else value.name
         record = provenance.describe(value, name=name, given=given)
         record["component"] = written
@@ -270,7 +270,7 @@ class Builder:
 
     def _given(self, kind: str, value: Any) -> Part:
         value = own.as_component(kind, value)
-        value = own.named(self.catalog.kind(kind), value, type(value).__name__)
+        value = own.with_name(self.catalog.kind(kind), value, type(value).__name__)
         value = self._checked(kind, value, None)
         if isinstance(value, StoredData | StoredSystem):
             return Part(value, value.record)

@@ -14,6 +14,7 @@ from typing import Any
 
 import attrs
 
+from cbcore.binding import convert
 from cbcore.columns import SUFFIX, ColumnReader, format_flags, list_names, propose_fields
 from cbcore.contexts import FORMS
 from cbcore.exceptions import ColumnError, DataError, ParameterError, UsageError
@@ -48,28 +49,22 @@ class Layout:
         Parameters that the dataset has itself stay in the spec.
         """
         own = signature.parameters if signature is not None else {}
-        fields: dict[str, Any] = {}
-        params = dict(spec.params)
-        for name, value in spec.params.items():
-            if name in own:
-                continue
-            if name.endswith(SUFFIX) and name != SUFFIX:
-                fields[name.removesuffix(SUFFIX)] = params.pop(name)
-            elif name == "fields":
-                if not isinstance(value, Mapping):
-                    raise ParameterError(
-                        spec.name,
-                        f"fields is {value!r}, not fields with their columns",
-                        hint="write context_column=COLUMN, or in a run file "
-                        "fields: {context: COLUMN}",
-                    )
-                fields |= params.pop(name)
-        unique_ids = "false" if "unique_ids" in own else str(params.pop("unique_ids", "false"))
-        if unique_ids.lower() not in ("true", "false"):
-            reason = f"unique_ids is {unique_ids!r}, neither true nor false"
-            raise ParameterError(spec.name, reason)
-        layout = cls(fields, unique_ids.lower() == "true")
-        return attrs.evolve(spec, params=params), layout
+        columns, params = {}, dict(spec.params)
+        for name in spec.params:
+            if name.endswith(SUFFIX) and name != SUFFIX and name not in own:
+                columns[name.removesuffix(SUFFIX)] = params.pop(name)
+        fields = {} if "fields" in own else params.pop("fields", {})
+        unique_ids = False if "unique_ids" in own else params.pop("unique_ids", False)
+        try:
+            fields = {**columns, **fields}
+            unique_ids = convert(unique_ids, bool)
+        except TypeError:
+            hint = "write context_column=COLUMN, or in a run file fields: {context: COLUMN}"
+            reason = f"fields is {fields!r}, not fields with their columns"
+            raise ParameterError(spec.name, reason, hint=hint) from None
+        except ValueError as error:
+            raise ParameterError(spec.name, f"unique_ids: {error}") from error
+        return attrs.evolve(spec, params=params), cls(fields, unique_ids)
 
     @property
     def parameters(self) -> dict[str, Any]:

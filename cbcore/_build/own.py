@@ -27,9 +27,9 @@ arguments that is handed."""
 
 
 class FromFunction:
-    """A component that is one function, whose attributes are those of the component.
+    """A component that is one function. The attributes of the function are its attributes.
 
-    The function of an evaluator may return one number: the score that is called like it.
+    The function of an evaluator may return one number: the score with the function's name.
     """
 
     emits: tuple[str, ...]
@@ -37,26 +37,36 @@ class FromFunction:
     def __init__(self, function: Callable[..., Any], role: str, name: str) -> None:
         self.function = function
         self.name = name
-        score = {"score": _score, "ascore": _ascore}.get(role)
-        setattr(self, role, functools.partial(score, function, name) if score else function)
+        setattr(self, role, {"score": self._score, "ascore": self._ascore}.get(role, function))
 
     def __getattr__(self, attribute: str) -> Any:
         if attribute.startswith("__") or attribute == "function":
             raise AttributeError(attribute)
-        return getattr(_written(self.function), attribute)
+        return getattr(_unwrap(self.function), attribute)
 
     @property
     def identity(self) -> list[Any]:
-        """What the store knows it by: the code of the function and what it is given."""
+        """The code of the function, and the arguments from the spec."""
         return [self.function]
 
     @property
     def identity_files(self) -> list[str]:
-        """The files that the function says it reads, found from its own folder."""
-        function = _written(self.function)
-        named = getattr(function, "identity_files", ())
+        """The files that the function reads, relative to its own folder."""
+        function = _unwrap(self.function)
+        files = getattr(function, "identity_files", ())
         folder = Path(inspect.getsourcefile(function) or "").parent
-        return [str(folder / file) for file in ([named] if isinstance(named, str) else named)]
+        return [str(folder / file) for file in ([files] if isinstance(files, str) else files)]
+
+    def _score(self, original: Any, processed: Any) -> Any:
+        return self._name_score(self.function(original, processed))
+
+    async def _ascore(self, original: Any, processed: Any) -> Any:
+        return self._name_score(await self.function(original, processed))
+
+    def _name_score(self, scores: Any) -> Any:
+        function = _unwrap(self.function)
+        is_number = isinstance(scores, bool | int | float)
+        return {function.__name__: float(scores)} if is_number else scores
 
 
 def as_component(kind: str, value: Any) -> Any:
@@ -76,7 +86,7 @@ def from_function(
     A function makes a component when it is called, unless it still lacks just the arguments that
     the method of its kind is handed: then it is that method. `name=` is the component's name.
     """
-    if spec.config is not None or kind not in _ROLES or not _is_function(target):
+    if spec.config is not None or kind not in _ROLES or not inspect.isroutine(target):
         return None
     renamed = {key: value for key, value in spec.params.items() if key != "name"}
     bound = binding.bind(
@@ -92,41 +102,38 @@ def from_function(
     return made, bound.named_arguments
 
 
-def named(kind: Kind, value: Any, name: str) -> Any:
-    """An object that does what its kind has to, under a name where it has none itself."""
+def with_name(kind: Kind, value: Any, name: str) -> Any:
+    """An object that does what its kind has to, under a name if it has none itself."""
     lacks_name = kind.is_named and not isinstance(getattr(value, "name", None), str)
     acts = any(callable(getattr(value, method, None)) for method in kind.methods)
     return Renamed(value, name) if lacks_name and acts else value
 
 
 def handed_arguments(kind: str, target: Any) -> tuple[str, ...]:
-    """The parameters of a plain function that are no settings: what its method is handed."""
+    """The parameters of a plain function that are not settings: the arguments of its method."""
     if _in_role(kind, target, {}) is None:
         return ()
     return tuple(_parameters(target))[: _ROLES[kind][2]]
 
 
 def likely_kind(target: Any) -> str | None:
-    """The kind that own code most likely is, by its methods or by what it is handed."""
+    """The most likely kind of own code, by its methods or by the arguments of a function."""
     if inspect.isfunction(target):
-        if inspect.isgeneratorfunction(target):
-            return "dataset"
-        return next((kind for kind in _ROLES if _in_role(kind, target, {})), "dataset")
-    if isinstance(target, list | tuple | str):
-        return None if isinstance(target, str) else "dataset"
-    kinds = [kind for kind in KINDS.values() if kind.methods]
-    acting = (kind for kind in kinds if any(hasattr(target, method) for method in kind.methods))
-    return next((kind.name for kind in sorted(acting, key=_is_data)), None)
-
-
-def _is_data(kind: Kind) -> bool:
-    """What can be gone through may be something else besides."""
-    return kind.name == "dataset"
+        kinds = [] if inspect.isgeneratorfunction(target) else [*_ROLES]
+        return next((kind for kind in kinds if _in_role(kind, target, {})), "dataset")
+    if isinstance(target, list | tuple):
+        return "dataset"
+    # A dataset is last: other components can be iterated over, too.
+    for kind in sorted(KINDS.values(), key=lambda kind: kind.name == "dataset"):
+        is_text = isinstance(target, str)
+        if not is_text and any(hasattr(target, method) for method in kind.methods):
+            return kind.name
+    return None
 
 
 def _in_role(kind: str, target: Any, keywords: Mapping[str, Any]) -> FromFunction | None:
-    """A function in the role of a kind, with arguments given by keyword; None if it is no such."""
-    if kind not in _ROLES or not _is_function(target):
+    """A function in the role of a kind, with arguments by keyword; None if it does not fit."""
+    if kind not in _ROLES or not inspect.isroutine(target):
         return None
     plain, awaited, n_handed = _ROLES[kind]
     parameters = list(_parameters(target).values())
@@ -136,19 +143,12 @@ def _in_role(kind: str, target: Any, keywords: Mapping[str, Any]) -> FromFunctio
         return None
     role = awaited if awaited and inspect.iscoroutinefunction(target) else plain
     function = functools.partial(target, **keywords) if keywords else target
-    made = FromFunction(function, role, target.__name__)
-    if role in ("score", "ascore") and _returns(target) in (float, int, bool):
-        made.emits = getattr(target, "emits", (target.__name__,))
-    return made
-
-
-def _returns(target: Any) -> Any:
+    component = FromFunction(function, role, target.__name__)
     signature = signature_of(target)
-    return signature.return_annotation if signature is not None else None
-
-
-def _is_function(target: Any) -> bool:
-    return inspect.isfunction(target) or inspect.isbuiltin(target)
+    returned = signature.return_annotation if signature is not None else None
+    if kind == "evaluator" and returned in (float, int, bool):
+        component.emits = getattr(target, "emits", (target.__name__,))
+    return component
 
 
 def _parameters(target: Any) -> Mapping[str, inspect.Parameter]:
@@ -156,18 +156,6 @@ def _parameters(target: Any) -> Mapping[str, inspect.Parameter]:
     return signature.parameters if signature is not None else {}
 
 
-def _written(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function itself, without the arguments that it was given."""
+def _unwrap(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function without the arguments from a spec."""
     return function.func if isinstance(function, functools.partial) else function
-
-
-def _score(function: Callable[..., Any], name: str, original: Any, processed: Any) -> Any:
-    return _as_scores(name, function(original, processed))
-
-
-async def _ascore(function: Callable[..., Any], name: str, original: Any, processed: Any) -> Any:
-    return _as_scores(name, await function(original, processed))
-
-
-def _as_scores(name: str, given: Any) -> Any:
-    return {name: float(given)} if isinstance(given, bool | int | float) else given

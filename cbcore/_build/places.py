@@ -14,79 +14,62 @@ from cbcore.files import is_address
 from cbcore.secrets import Secret
 from cbcore.specs import Spec
 
-_RELATIVE = ("./", "../", ".\\", "..\\")
-_PY = "py:"
-_FOLDERS = ("cache_dir",)
 
-
-def from_folder(folder: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
+def move_paths(folder: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a run file in that folder, with their paths as they are from here."""
     if folder == Path():
         return dict(settings)
-    return {key: _setting(folder, key, value) for key, value in settings.items()}
+    moved = {key: _move(folder, value) for key, value in settings.items()}
+    if isinstance(cache := settings.get("cache_dir"), str):
+        moved["cache_dir"] = _move_path(folder, cache)
+    if isinstance(outputs := settings.get("outputs"), list):
+        moved["outputs"] = [_move_output(folder, output) for output in outputs]
+    elif outputs is not None:
+        moved["outputs"] = _move_output(folder, outputs)
+    return moved
 
 
-def _setting(folder: Path, key: str, value: Any) -> Any:
-    if isinstance(value, Secret):  # from the environment, which knows nothing of the file
+def _move(folder: Path, value: Any) -> Any:
+    if isinstance(value, Secret):  # from the environment, not from the file
         return value
-    if key == "outputs":
-        many = isinstance(value, list)
-        return [_output(folder, one) for one in value] if many else _output(folder, value)
-    if key in _FOLDERS and isinstance(value, str):
-        return _joined(folder, value)
-    return _anything(folder, value)
-
-
-def _anything(folder: Path, value: Any) -> Any:
     if isinstance(value, Spec):
-        return _spec(folder, value)
+        config = value.config
+        if value.name == "py" and config is not None:
+            config = _move_code(folder, config)
+        elif value.name == "file" and config is not None:
+            config = _move_path(folder, config)
+        else:
+            config = _move(folder, config)
+        return attrs.evolve(value, config=config, params=_move(folder, dict(value.params)))
     if isinstance(value, list):
-        return [_anything(folder, item) for item in value]
+        return [_move(folder, item) for item in value]
     if isinstance(value, Mapping):
-        return {key: _anything(folder, item) for key, item in value.items()}
-    return _text(folder, value)
+        return {key: _move(folder, item) for key, item in value.items()}
+    if isinstance(value, str) and value.startswith("py:"):
+        return f"py:{_move_code(folder, value.removeprefix('py:'))}"
+    is_relative = isinstance(value, str) and value.startswith(("./", "../", ".\\", "..\\"))
+    return _move_path(folder, value) if is_relative else value
 
 
-def _spec(folder: Path, spec: Spec) -> Spec:
-    config = spec.config
-    if isinstance(config, Secret):
-        pass
-    elif spec.name == "py" and config is not None:
-        config = _own_code(folder, config)
-    elif spec.name == "file" and config is not None:
-        config = _joined(folder, config)
-    else:
-        config = _text(folder, config)
-    return attrs.evolve(spec, config=config, params=_anything(folder, dict(spec.params)))
-
-
-def _own_code(folder: Path, path: str) -> str:
+def _move_code(folder: Path, path: str) -> str:
     """`./file.py:Name` from here; the name of an installed module stays what it is."""
     file, dot, rest = path.partition(".py:")
-    return f"{_joined(folder, f'{file}.py')}:{rest}" if dot else path
+    return f"{_move_path(folder, f'{file}.py')}:{rest}" if dot else path
 
 
-def _text(folder: Path, value: Any) -> Any:
-    if not isinstance(value, str) or isinstance(value, Secret):
-        return value
-    if value.startswith(_PY):
-        return _PY + _own_code(folder, value.removeprefix(_PY))
-    return _joined(folder, value) if value.startswith(_RELATIVE) else value
-
-
-def _output(folder: Path, text: str) -> str:
-    """`FORMAT=FILE`, or a file that tells its format by its ending."""
+def _move_output(folder: Path, text: str) -> str:
+    """`FORMAT=FILE`, or a file that gives the format by its suffix."""
     if "=" not in text and ":" not in text and Path(text).suffix:
-        return _joined(folder, text)
+        return _move_path(folder, text)
     _, file = specs.parse_output(text)
-    return text if not file else text[: -len(file)] + _joined(folder, file)
+    return text if not file else text[: -len(file)] + _move_path(folder, file)
 
 
-def _joined(folder: Path, path: str) -> str:
+def _move_path(folder: Path, path: str) -> str:
     place = Path(path).expanduser()
-    if place.is_absolute() or is_address(path):
+    if isinstance(path, Secret) or place.is_absolute() or is_address(path):
         return path
     joined = os.path.normpath(folder / place)
-    # Told from the name of a module, or of a component, by its beginning.
+    # The beginning tells a file from the name of a module or of a component.
     is_plain = not Path(joined).is_absolute() and not joined.startswith("..")
     return f".{os.sep}{joined}" if is_plain and Path(joined).suffix == ".py" else joined

@@ -25,7 +25,7 @@ from typing import Any
 import attrs
 
 from cbcore import specs
-from cbcore._build.places import from_folder
+from cbcore._build.places import move_paths
 from cbcore.bounded_yaml import NotReadableError, construct, read_piped_text, safe_loader
 from cbcore.exceptions import ConfigError
 from cbcore.names import hint
@@ -87,7 +87,7 @@ def read_run_file(
             keys = [*by_key, *plugin_keys]
             suggestion = hint(str(key), keys, f"known keys: {', '.join(keys)}")
             raise ConfigError(str(path), f"unknown key {key!r}", hint=suggestion)
-    return from_folder(path.parent if folder is None else folder, settings)
+    return move_paths(path.parent if folder is None else folder, settings)
 
 
 def found_run_file(path: str | Path) -> Path:

@@ -300,6 +300,14 @@ def test_the_users_own_module_is_imported_from_the_working_directory(folder):
     assert import_attribute(f"{name}.code:A.B.value") == 5
 
 
+def test_a_name_of_a_file_and_of_another_module_is_refused(folder):
+    """The installed module would be imported, not the file that the user sees."""
+    (folder / "colorsys.py").write_text("class System: ...\n")
+    with pytest.raises(ValueError, match=r"'colorsys' is a module of Python .*\./colorsys\.py"):
+        import_module("colorsys")
+    assert import_attribute("./colorsys.py:System").__name__ == "System"
+
+
 def test_the_users_own_file_is_imported_once(folder):
     """`./file.py:Name`; the second import gives the same objects."""
     (folder / "mine.py").write_text("made = object()\n")

@@ -13,7 +13,7 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from cbcore import evaluate
-from cbcore._build.places import from_folder
+from cbcore._build.places import move_paths
 from cbcore.exceptions import ConfigError, DataError, MissingExtraError, UsageError
 from cbcore.files import FileDataset, RemoteFile, is_address
 from cbcore.kept import find_kept
@@ -222,7 +222,7 @@ def test_a_spec_that_is_an_address_is_a_file(text, path):
 def test_a_run_file_leaves_addresses_alone():
     """They are relative to nothing."""
     spec = Spec("file", "s3://bucket/rows.jsonl")
-    assert from_folder(Path("below"), {"datasets": [spec]}) == {"datasets": [spec]}
+    assert move_paths(Path("below"), {"datasets": [spec]}) == {"datasets": [spec]}
 
 
 def test_a_stranger_names_no_address(tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 from cbcore import evaluate
-from cbcore._build.own import FromFunction, as_component, from_function, likely_kind, named
+from cbcore._build.own import FromFunction, as_component, from_function, likely_kind, with_name
 from cbcore.exceptions import ParameterError
 from cbcore.identity import identity_of
 from cbcore.kinds import KINDS
@@ -114,9 +114,9 @@ def test_a_parameter_it_does_not_take_is_refused():
 def test_an_object_without_a_name_gets_one():
     """One that has a name keeps it, and what cannot act stays as it is."""
     system = Unnamed(2)
-    assert named(KINDS["system"], system, "Unnamed").name == "Unnamed"
-    assert named(KINDS["system"], object(), "x").__class__ is object
-    assert named(KINDS["dataset"], EXAMPLES, "x") is EXAMPLES
+    assert with_name(KINDS["system"], system, "Unnamed").name == "Unnamed"
+    assert with_name(KINDS["system"], object(), "x").__class__ is object
+    assert with_name(KINDS["dataset"], EXAMPLES, "x") is EXAMPLES
 
 
 def test_from_python_too():
