@@ -13,9 +13,9 @@ from cbcore.results import EvalRow
 from cbcore.results.families import Family, families_of
 from cbcore.results.verdicts import ALPHA, ContextTotals, baseline_of
 from cbcore.stats import Units
-from cbcore.stats._estimates import FEWEST_UNITS
-from cbcore.stats._measured import Terms
-from cbcore.stats._paired import difference_of
+from cbcore.stats.estimates import FEWEST_UNITS
+from cbcore.stats.measured import Terms
+from cbcore.stats.paired import difference_of
 
 
 @attrs.define

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from cbcore import evaluate
 from cbcore.exceptions import MissingExtraError, ResultError, UsageError
-from cbcore.results import ROW_FIELDS, Counts, EvalResult, EvalRow, Scored, Section
+from cbcore.results import ROW_FIELDS, Counts, EvalResult, EvalRow, Scored
 
 
 def joined(text):
