@@ -26,7 +26,6 @@ import click
 
 from cb_manage.directory import read_directory
 from cbcore import components, exceptions, hookspecs, protocols
-from cbcore.settings.plugin_options import PluginOption, plugin_options
 from cbcore._store import database
 from cbcore.cli import cli
 from cbcore.cli._settings import Settings
@@ -37,6 +36,7 @@ from cbcore.plugins.catalog import Catalog
 from cbcore.plugins.policy import PluginPolicy
 from cbcore.results import RunConfig
 from cbcore.settings.options import options_of
+from cbcore.settings.plugin_options import PluginOption, plugin_options
 from cbcore.settings.run_file import run_file_options
 from cbcore.settings.run_settings import RunSettings
 
