@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from cbcore.plugins import Catalog
 
 
-_WITH_A_MODEL = "cb run --proxy http://localhost:8000/v1 --model NAME --dataset {spec}"
-"""For data that no offline reader can answer."""
-
-
 @click.command("info", short_help="Show one component: parameters, scores, example.")
 @click.argument("name")
 @click.option("--kind", help="Which kind is meant, when several kinds use the name.")
@@ -151,8 +147,7 @@ def _example(
         spec += ":sample"
     elif kind.name == "reporter" and component.extension not in ("", "txt"):
         spec += f"=report.{component.extension}"
-    needs_model = kind.name == "dataset" and component.tasks and component.tasks[0] != "qa"
-    form = _WITH_A_MODEL if needs_model else kind.example or f"cb list {plural(kind.name)}"
+    form = kind.example or f"cb list {plural(kind.name)}"
     return form.format(spec=spec)
 
 
