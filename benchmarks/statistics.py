@@ -129,9 +129,8 @@ def best_covers(n_systems: int, n: int, scores: Callable[..., list[float]], trut
 def has_power(n_systems: int) -> Draw:
     """Whether the number of examples that a pilot of the true size names shows the difference."""
     from cbcore.stats import examples_needed, holm
-    from cbcore.stats._measured import Terms
-    from cbcore.stats._paired import difference_of
-    from cbcore.stats._units import Units
+    from cbcore.stats.measured import Terms, Units
+    from cbcore.stats.paired import difference_of
 
     shift, pilot = -0.5, random.Random(1)
 
@@ -196,9 +195,8 @@ def differences(
 
 def calls_a_gain(n: int, chances: Sequence[tuple[float, float]]) -> Draw:
     """Whether scores that differ by nothing on average are called a gain."""
-    from cbcore.stats._measured import Terms
-    from cbcore.stats._paired import difference_of
-    from cbcore.stats._units import Units
+    from cbcore.stats.measured import Terms, Units
+    from cbcore.stats.paired import difference_of
 
     units = Units(n, [("d", i, 0) for i in range(n)])
 

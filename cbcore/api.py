@@ -78,7 +78,7 @@ def evaluate(
     With `cache_dir`, outputs and scores are stored there: the same call again resumes, and
     calls nothing twice. `max_errors` is a number of rows or, as a float, a share of them.
     With `rows="disk"` finished rows are kept in a temporary file instead of in memory.
-    `on_error="raise"` means the same as `fail_fast`. `extensions` are objects that add to a run.
+    `on_error="raise"` means the same as `fail_fast`.
 
     Raises `RunStoppedError` if the run cannot be finished, and `RunInterruptedError` if the user
     stops it; both carry the finished rows in `.result`.
@@ -100,8 +100,20 @@ def evaluate(
 
 def make_settings(keywords: Mapping[str, Any], catalog: Catalog) -> RunSettings:
     """The settings that keywords of `evaluate` stand for. Raises TypeError for others."""
-    named = _name_settings({k: v for k, v in keywords.items() if k != "dataset"}, catalog)
-    return RunSettings(datasets=_datasets(keywords.get("dataset")), **named)
+    options = {name: o for name, o in options_of(RunSettings).items() if o.keyword}
+    known = {word: name for name, o in options.items() for word in (name, *o.words)}
+    known["dataset"] = known.pop("datasets")
+    named = {known[name]: value for name, value in keywords.items() if name in known}
+    unknown = [name for name in keywords if name not in known]
+    of_plugins = by_word(plugin_options(catalog.plugins)) if unknown else {}
+    for name in unknown:
+        if name not in of_plugins:
+            taken = [*inspect.signature(evaluate).parameters, *of_plugins]
+            suggestion = hint(name, taken, "", lead=". ", shown=repr)
+            raise TypeError(f"evaluate() got an unexpected keyword argument {name!r}{suggestion}")
+    named["datasets"] = _datasets(named.get("datasets"))
+    named["plugin_options"] = {of_plugins[name].key: keywords[name] for name in unknown}
+    return RunSettings(**named)
 
 
 async def aevaluate(*arguments: Any, **keywords: Any) -> EvalResult:
@@ -181,24 +193,6 @@ def rescore(
         **{name: before[name] for name in kept if name in before},
     )
     return execute(settings, catalog)
-
-
-def _name_settings(given: Mapping[str, Any], catalog: Catalog) -> dict[str, Any]:
-    """Keywords by the names of fields, plugins' options apart. Raises TypeError for others."""
-    options = {name: o for name, o in options_of(RunSettings).items() if o.keyword}
-    known = {word: name for name, o in options.items() for word in (name, *o.words)}
-    del known["datasets"]
-    named = {known[name]: value for name, value in given.items() if name in known}
-    unknown = [name for name in given if name not in known]
-    if not unknown:
-        return named
-    of_plugins = by_word(plugin_options(catalog.plugins))
-    for name in unknown:
-        if name not in of_plugins:
-            taken = [*inspect.signature(evaluate).parameters, *of_plugins]
-            suggestion = hint(name, taken, "", lead=". ", shown=repr)
-            raise TypeError(f"evaluate() got an unexpected keyword argument {name!r}{suggestion}")
-    return {**named, "plugin_options": {of_plugins[name].key: given[name] for name in unknown}}
 
 
 def _datasets(dataset: Any) -> list[Any]:

@@ -121,6 +121,8 @@ def _converted(
 ) -> Any:
     theirs = stranger is not None and may_set(stranger, spec.name, name, value, annotation)
     try:
+        if isinstance(value, list) and annotation in (int, float, bool, str):
+            raise ValueError(f"{value!r} is a list, not a single value")
         return convert(value, annotation, importing=not theirs)
     except ValueError as error:
         raise ParameterError(spec.name, f"parameter {name!r}: {error}") from error
@@ -131,8 +133,6 @@ def convert(value: Any, annotation: Any, *, importing: bool = True) -> Any:
 
     Without `importing`, a text does not stand for a function. Raises ValueError.
     """
-    if isinstance(value, list) and annotation in (int, float, bool, str):
-        raise ValueError(f"{value!r} is a list, not a single value")
     if not isinstance(value, str):
         return value
     if hasattr(annotation, "__metadata__"):
@@ -155,7 +155,11 @@ def convert(value: Any, annotation: Any, *, importing: bool = True) -> Any:
         return _convert_number(value, origin)
     if isinstance(origin, type) and issubclass(origin, Path):
         return origin(value)
-    return value if origin is str else guess(value)
+    if origin is str:
+        return value
+    if RANGE.match(value):
+        raise ValueError(f"{value!r} is a range, not a single value")
+    return guess(value)
 
 
 def _convert_number(value: str, kind: Callable[[str], Any]) -> Any:
@@ -210,8 +214,6 @@ def guess(value: str) -> Any:
             found = number(value)
             return found if math.isfinite(found) else value
     if value.startswith("[") and value.endswith("]"):
-        with contextlib.suppress(SpecError, ValueError):
+        with contextlib.suppress(SpecError):
             return [guess(item) for item in split_list(value)]
-    if RANGE.match(value):
-        raise ValueError(f"{value!r} is a range, not a single value")
     return value

@@ -1,9 +1,7 @@
-"""Systems in a row: `bm25:max_tokens=400 | extractive` hands each output to the next stage."""
+"""Systems in a row: `bm25:max_tokens=400 | extractive` passes each output to the next stage."""
 
 from __future__ import annotations
 
-import contextlib
-import contextvars
 import inspect
 import os
 import time
@@ -12,35 +10,24 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cbcore.components import describe_exception
-from cbcore.contexts import FORMS, find_unreadable, is_same, replace_forms, returned_forms
+from cbcore.contexts import FORMS, find_unreadable, is_same, pass_on, returned_forms
 from cbcore.exceptions import CBError, ProcessError
 from cbcore.protocols import Example, Output
-from cbcore.sent import SENT
-from cbcore.sent._stages import Stages, facts_of, usages_by_stage
-from cbcore.timing import _waits
-from cbcore.timing._companions import Companion
+from cbcore.timing import current_waits, waiting
 
 if TYPE_CHECKING:
     import asyncio
 
-__all__ = ("chain",)
+__all__ = ("Renamed", "chain")
 
 USAGE_FIELDS = ("usage", "api_usage")
-"""Where an output says what an endpoint counted."""
+"""The fields of an output with what an endpoint counted."""
+_REPORTS = (*USAGE_FIELDS, "stage_usage", "requests")
+"""Fields in which a stage reports on itself. The next stage does not get them."""
 _ANSWERS = ("response", "tool_calls")
-_REQUESTS = "loglikelihood_requests"
+_LIKELIHOODS = "loglikelihood_requests"
 """Contain the whole context, so that stages would have no effect on the answers to them."""
-_FREE = object()
 _COST, _TOKENS, _UNKNOWN = "cost_usd", "spent_tokens", "requests_of_unknown_cost"
-
-
-class Passed(dict[str, Any]):
-    """What a chain returns: an output that also knows what each stage took, in seconds.
-
-    Read, it is a plain dict. Stages of the same name are added up.
-    """
-
-    stage_s: Mapping[str, float]
 
 
 class Chain:
@@ -48,8 +35,9 @@ class Chain:
 
     A context that a stage returns, as `context`, `contexts` or `messages`, becomes the context of
     the next stage. The output is the union of what the stages returned, without the fields of the
-    example that they handed back. `usage` is that of the stage which gave the answer.
-    `stage_usage` has the usage of each stage, so that none stands for another.
+    example that they handed back. `usage` is that of the stage that gave the answer,
+    `stage_usage` has the usage of each stage, `requests` those of all stages, and the `metadata`
+    have the seconds of each stage as `stage_s`. Stages of the same name are added up.
     """
 
     def __init__(self, stages: Sequence[Any], name: str | None = None) -> None:
@@ -58,11 +46,11 @@ class Chain:
 
     @property
     def estimate_usd(self) -> Callable[[int, int], float] | None:
-        """What calls would cost: the sum over the stages that have prices.
+        """The estimated cost of calls: the sum over the stages that have prices.
 
-        None where one does not know its own; a chain in which no stage has any lacks this too.
-        Each stage is taken to get what the first one is given, so that a stage that shortens
-        makes it an upper bound.
+        None if a stage does not know its price. A chain without any priced stage lacks this
+        attribute. Each stage is assumed to get what the first one gets, so that a stage that
+        shortens the context makes the estimate an upper bound.
         """
         estimates = [stage.estimate_usd for stage in self.stages if hasattr(stage, "estimate_usd")]
         if not estimates:
@@ -73,28 +61,10 @@ class Chain:
 
     @property
     def most_reply_tokens(self) -> int | None:
-        """The most tokens that all replies together can have; None where one has no limit."""
-        asking = [stage for stage in self.stages if hasattr(stage, "most_reply_tokens")]
-        limits = [stage.most_reply_tokens for stage in asking]
+        """The most tokens that all replies together can have; None if one has no limit."""
+        limited = [stage for stage in self.stages if hasattr(stage, "most_reply_tokens")]
+        limits = [stage.most_reply_tokens for stage in limited]
         return sum(limits) if limits and None not in limits else None
-
-    def repriced(self, output: Output) -> Mapping[str, Any]:
-        """The metadata of a stored output with what it costs by now; see `System`.
-
-        As it was, where not all that was asked is known by stage, or a price is not.
-        """
-        metadata: Mapping[str, Any] = output.get("metadata") or {}
-        if SENT not in output:
-            return metadata
-        following = iter(self.stages)  # several may have one name, and are in this order
-        costs = []
-        for name, usages in usages_by_stage(output):
-            stage = next((stage for stage in following if stage.name == name), None)
-            cost_usd_of = getattr(stage, "cost_usd_of", None)
-            costs.append(None if cost_usd_of is None else cost_usd_of(usages))
-        if not costs or None in costs:
-            return metadata
-        return {**metadata, _COST: sum(costs)}
 
     def divide_limits(self, workers: int) -> None:
         """Let the stages that have limits keep to their share of them; see `System`."""
@@ -103,49 +73,43 @@ class Chain:
                 stage.divide_limits(workers)
 
     def warm_up(self) -> Awaitable[None] | None:
-        """Let every stage prepare itself; to be awaited where one of them has to be."""
+        """Let every stage prepare itself; awaitable if one of them is."""
         begun = [stage.warm_up() for stage in self.stages if hasattr(stage, "warm_up")]
         awaited = [one for one in begun if inspect.isawaitable(one)]
-        return _all_of(awaited) if awaited else None
+        return _gather(awaited) if awaited else None
 
     def process(self, example: Example) -> Output:
         passage = _Passage(example)
         for stage in self.stages:
-            passage.enter()
+            passage.begin()
             try:
                 output = stage.process(passage.current)
-            except (Exception, SystemExit) as error:  # plain, as it is passed for every row
-                raise _blame(stage, error, passage) from error
+            except (Exception, SystemExit) as error:  # a stage may raise anything
+                raise passage.failure(stage, error) from error
             passage.take(stage, output)
         return passage.output()
 
 
 class AsyncChain(Chain):
-    """A chain with at least one awaited stage; the others run in threads beside the loop."""
-
-    def warm_up(self) -> Awaitable[None]:
-        """As of any chain; the threads for stages that are called are started as well."""
-
-        begun = super().warm_up()
-        return _all_of([_in_a_thread(dict, {}), *([begun] if begun is not None else [])])
+    """A chain with at least one awaited stage; the others run in threads next to the loop."""
 
     async def aprocess(self, example: Example) -> Output:
         passage = _Passage(example)
         for stage in self.stages:
-            passage.enter()
+            passage.begin()
             try:
                 if hasattr(stage, "aprocess"):
                     output = await stage.aprocess(passage.current)
                 else:
-                    output = await _in_a_thread(stage.process, passage.current)
-            except (Exception, SystemExit) as error:  # plain, as it is passed for every row
-                raise _blame(stage, error, passage) from error
+                    output = await _process_in_thread(stage, passage.current)
+            except (Exception, SystemExit) as error:  # a stage may raise anything
+                raise passage.failure(stage, error) from error
             passage.take(stage, output)
         return passage.output()
 
     @property
     def bottlenecks(self) -> tuple[str, ...]:
-        """What all stages wait for; nothing is told where one of them computes here."""
+        """What all stages wait for; empty if one of them computes here."""
         told = [getattr(stage, "bottlenecks", None) or () for stage in self.stages]
         return tuple(name for names in told for name in names) if all(told) else ()
 
@@ -178,233 +142,236 @@ class _Passage:
     """An example on its way through the stages of a chain, and what each of them reported."""
 
     def __init__(self, example: Example) -> None:
-        self._example = dict(example)  # as it was given, whatever a stage does to it
-        self.current = example
-        if _REQUESTS in example:
-            self.current = {key: value for key, value in example.items() if key != _REQUESTS}
-        self._forms: dict[str, Any] = {}  # the context as the stages returned it
-        self._usage: dict[str, Any] = {}
+        self._example = dict(example)  # a stage may change what it is given
+        self.current = {key: value for key, value in example.items() if key != _LIKELIHOODS}
+        self._forms: set[str] = set()  # of the context, as stages returned it or handed it back
+        self._usage: Any = None
         self._stage_usage: list[dict[str, Any]] = []
-        self._spent: dict[str, Any] = {}
         self._stage_s: dict[str, float] = {}
-        self._sent: Stages | None = None
-        self._unpriced = False
-        self._entered = self._waited = 0.0
+        self._requests: list[dict[str, Any]] = []
+        self._is_answered = False
+        self._usd: float | None = None
+        self._n_unknown = 0
+        self._is_unpriced = False
+        self._began = self._waited = 0.0
 
-    def enter(self) -> None:
+    def begin(self) -> None:
         """A stage begins now."""
-        self._waited = _waits.waited_so_far()
-        self._entered = time.perf_counter()
+        self._waited = current_waits().seconds
+        self._began = time.perf_counter()
 
     def take(self, stage: Any, output: Any) -> None:
         """Go on with what a stage returned."""
-        took = time.perf_counter() - self._entered - (_waits.waited_so_far() - self._waited)
-        inner = output.stage_s if isinstance(output, Passed) else {stage.name: max(0.0, took)}
-        for name, seconds in inner.items():
-            self._stage_s[name] = self._stage_s.get(name, 0.0) + seconds
+        took = time.perf_counter() - self._began - (current_waits().seconds - self._waited)
         if not isinstance(output, dict):
             raise ProcessError(f"stage {stage.name!r} returned {type(output).__name__}, not a dict")
         before = self.current
         if (problem := find_unreadable(before, output)) is not None:
             raise ProcessError(f"stage {stage.name!r} {problem}")
-        merged = {**before, **output}
-        usage = self._set_usage_aside(stage, output, merged, before)
-        cost = self._add_up(stage, before.get("metadata"), merged)
-        told = merged.pop(SENT, None)
-        if self._sent is not None or usage or cost is not None or told is not None:
-            self._sent = self._sent or Stages()
-            self._sent.take(stage.name, output, before, usage, cost)
-        returned = returned_forms(before, output)
-        if returned:
-            self._forms = {form: output[form] for form in returned}
+        reports = {
+            field: output[field]
+            for field in _REPORTS
+            if field in output and not is_same(output[field], before.get(field))
+        }
+        passed = {field: value for field, value in output.items() if field not in reports}
+        passed |= {field: before[field] for field in reports if field in before}
+        metadata = passed.get("metadata")
+        is_own = isinstance(metadata, Mapping) and metadata is not before.get("metadata")
+        facts = dict(metadata) if is_own and metadata is not None else {}
+        inner_s = facts.pop("stage_s", None)
+        seconds = inner_s if isinstance(inner_s, Mapping) else {stage.name: max(0.0, took)}
+        for name, value in seconds.items():
+            self._stage_s[name] = self._stage_s.get(name, 0.0) + value
+        if inner_s is not None:
+            passed["metadata"] = facts
+        cost = self._add_cost(stage, facts)
+        usage, answers = self._add_usage(stage, reports, passed)
+        self._add_requests(stage, reports, usage, cost, answers)
+        if returned := returned_forms(before, passed):
+            self._forms = returned
         else:
-            known = self._forms.keys() | self._example.keys()  # the others are made from these
-            self._forms |= {form: output[form] for form in FORMS if form in output.keys() & known}
-        self.current = replace_forms(before, merged, returned)
+            self._forms |= {form for form in FORMS if form in passed and form in self._example}
+        self.current = pass_on(before, passed)
 
-    def _add_up(self, stage: Any, was: Any, merged: dict[str, Any]) -> Any:
-        """The facts of the last stage replace those before, but what was paid adds up.
-
-        Returns what this one cost; None where it does not say.
-        """
-        now = merged.get("metadata")
-        told: Mapping[str, Any] | None = (
-            now if now is not was and isinstance(now, Mapping) else None
-        )
-        cost, unknown = _amount(told or {}, _COST), _amount(told or {}, _UNKNOWN)
-        if cost is None:
-            estimate = getattr(stage, "estimate_usd", _FREE)
-            if callable(estimate):
-                unknown = (unknown or 0) + 1  # it was asked for money, and does not say how much
-            elif estimate is None:
-                self._unpriced = True  # nobody knows what it costs, so nobody knows the sum
-        spent = _together(self._spent, {_COST: cost, _UNKNOWN: unknown})
-        if unknown or (told is not None and self._spent) or self._unpriced:
-            known = {**(now if isinstance(now, Mapping) else {}), **spent}
-            if self._unpriced:
-                known.pop(_COST, None)
-            if known or now is not None:
-                merged["metadata"] = known
-        self._spent = spent
+    def _add_cost(self, stage: Any, facts: Mapping[str, Any]) -> float | None:
+        """Add what a stage cost to the total. Returns its dollars, None if it reports none."""
+        cost: float | None = _read_amount(facts, _COST)
+        unknown = _read_amount(facts, _UNKNOWN) or 0
+        if cost is None and hasattr(stage, "estimate_usd"):
+            if stage.estimate_usd is None:
+                self._is_unpriced = True
+            else:
+                unknown += 1  # it has a price, and does not report its cost
+        if cost is not None:
+            self._usd = (self._usd or 0.0) + cost
+        self._n_unknown += unknown
         return cost
 
-    def spent_with(self, stage: Any, error: BaseException) -> dict[str, Any]:
-        """What all stages took up to one that failed."""
-        spent = dict(error.spent) if isinstance(error, ProcessError) else {}
-        if not spent and callable(getattr(stage, "estimate_usd", None)):
-            spent = {_UNKNOWN: 1}
-        counts = [n for one in self._stage_usage for n in _tokens(one["usage"])]
-        if counts:
-            spent[_TOKENS] = sum(counts) + (_amount(spent, _TOKENS) or 0)
-        before = self._sent.spent() if self._sent is not None else []
-        asked = [*before, *facts_of(stage.name, spent)]
-        if asked:
-            spent[SENT] = asked
-        together = {**spent, **_together(self._spent, spent)}
-        if self._unpriced:
-            together.pop(_COST, None)
-        return together
+    def _write_cost(self, facts: dict[str, Any]) -> None:
+        """Write what all stages cost into the metadata of an output, or the cost of a failure."""
+        if self._n_unknown:
+            facts[_UNKNOWN] = self._n_unknown
+        if self._is_unpriced:
+            facts.pop(_COST, None)
+        elif self._usd is not None:
+            facts[_COST] = self._usd
 
-    def _set_usage_aside(
-        self, stage: Any, output: Output, merged: dict[str, Any], before: Example
-    ) -> Any:
-        """Keep a stage's usage from the next, which would hand it on as if it were its own.
-
-        Returns it, of each that was asked where it lists several; None where it reports none.
-        """
-        reported = {}
-        for field in USAGE_FIELDS:
-            if field in merged and merged[field] != self._example.get(field):
-                reported[field] = merged.pop(field)
-                if field in self._example:
-                    merged[field] = self._example[field]
-        inner = merged.pop("stage_usage", None)
+    def _add_usage(
+        self, stage: Any, reports: Mapping[str, Any], passed: Mapping[str, Any]
+    ) -> tuple[Any, bool]:
+        """Add the usage of a stage. Returns it, and whether the stage gave an answer."""
+        before = self.current
+        reported = [reports[field] for field in USAGE_FIELDS if field in reports]
+        inner = reports.get("stage_usage")
         if isinstance(inner, list):  # of a chain inside this one
             self._stage_usage += inner
         else:
-            for usage in reported.values():
-                self._stage_usage.append({"stage": stage.name, "usage": usage})
-        changed = any(merged.get(field) != before.get(field) for field in _ANSWERS)
-        # A model may give the same answer as the stage before it; a stage that hands back all
-        # it was given has not said so.
-        named = any(field in output for field in _ANSWERS) and not before.keys() <= output.keys()
-        if changed or (reported and named):
-            self._usage = reported
+            self._stage_usage += [{"stage": stage.name, "usage": usage} for usage in reported]
+        answers = any(
+            field in passed and not is_same(passed[field], before.get(field)) for field in _ANSWERS
+        )
+        # A model may give the same answer as the stage before it. A stage that hands back all
+        # that it was given did not answer.
+        if reported and not before.keys() <= passed.keys():
+            answers = answers or any(field in passed for field in _ANSWERS)
+        if answers:
+            self._usage = reported[0] if reported else None
         if isinstance(inner, list):
-            return [one.get("usage") for one in inner if isinstance(one, Mapping)]
-        return next(iter(reported.values()), None)
+            return [one.get("usage") for one in inner if isinstance(one, Mapping)], answers
+        return reported[0] if reported else None, answers
+
+    def _add_requests(
+        self,
+        stage: Any,
+        reports: Mapping[str, Any],
+        usage: Any,
+        cost: float | None,
+        answers: bool,
+    ) -> None:
+        """Add the requests of a stage.
+
+        A stage that reports none, but a usage or a cost, has made one all the same. One that
+        answers without all of this is not a model: its entry says which stage would ask one.
+        """
+        requests = reports.get("requests")
+        if requests:
+            for one in requests if isinstance(requests, list | tuple) else [requests]:
+                entry = one if isinstance(one, Mapping) else {"messages": one}
+                self._requests.append({"stage": stage.name, **entry})
+        elif usage or cost is not None or (answers and not self._is_answered):
+            entry = {"stage": stage.name}
+            if answers and "stage_usage" not in reports:
+                entry["answered"] = True
+            else:
+                usage = add_turns(usage)
+            if usage:
+                entry["usage"] = usage
+            if cost is not None:
+                entry[_COST] = cost
+            self._requests.append(entry)
+        self._is_answered = self._is_answered or answers
+
+    def failure(self, stage: Any, error: BaseException) -> ProcessError:
+        """The error of a chain of which a stage failed, with what all stages cost until then."""
+        reason = error.message if isinstance(error, CBError) else describe_exception(error)
+        cost = dict(error.cost) if isinstance(error, ProcessError) else {}
+        if not cost and callable(getattr(stage, "estimate_usd", None)):
+            cost[_UNKNOWN] = 1
+        counts = [count_tokens(add_turns(one["usage"])) for one in self._stage_usage]
+        if n_tokens := sum(n or 0 for n in counts):
+            cost[_TOKENS] = n_tokens + (_read_amount(cost, _TOKENS) or 0)
+        requests = [
+            {key: value for key, value in one.items() if key not in ("messages", "tools", "reply")}
+            for one in self._requests
+            if "usage" in one or "answered" not in one
+        ]
+        own = cost.get("requests")
+        if isinstance(own, list):
+            requests += [{"stage": stage.name, **one} for one in own if isinstance(one, Mapping)]
+        elif cost.get(_COST):
+            requests.append({"stage": stage.name, _COST: cost[_COST]})
+        if requests:
+            cost["requests"] = requests
+        self._add_cost(None, cost)
+        self._write_cost(cost)
+        return ProcessError(f"stage {stage.name!r}: {reason}", cost=cost)
 
     def output(self) -> Output:
         """The output of the chain. A context that was handed back stays: it is what was sent."""
         given = self._example
-        passed = Passed(self._forms)
-        for field, value in self.current.items():
-            if field not in FORMS and (field not in given or not is_same(value, given[field])):
-                passed[field] = value
+        output = {
+            field: value
+            for field, value in self.current.items()
+            if (
+                field in self._forms
+                if field in FORMS
+                else field not in given or not is_same(value, given[field])
+            )
+        }
+        if self._usage is not None:
+            output["usage"] = self._usage
         if self._stage_usage:
-            passed.update(self._usage, stage_usage=self._stage_usage)
-        if self._sent is not None and (told := self._sent.told(self._example, passed)):
-            passed[SENT] = told
-        passed.stage_s = self._stage_s
-        return passed
+            output["stage_usage"] = self._stage_usage
+        if not all("answered" in request for request in self._requests):
+            output["requests"] = self._requests
+        metadata = output.get("metadata")
+        facts = {**metadata} if isinstance(metadata, Mapping) else {}
+        self._write_cost(facts)
+        if len(self._stage_s) > 1:
+            facts["stage_s"] = self._stage_s
+        if facts:
+            output["metadata"] = facts
+        return output
 
 
-async def _in_a_thread(function: Callable[[Example], Any], example: Example) -> Any:
-    """Call a stage beside the event loop. Waiting for a thread is not the stage's time."""
+async def _process_in_thread(stage: Any, example: Example) -> Any:
+    """Call a stage next to the event loop. Waiting for a thread is not its time."""
     import asyncio
 
-    waits = _waits.current_waits()
-    asked = time.perf_counter()
-    context = contextvars.copy_context()
-
-    def call(example: Example) -> tuple[Any, float]:
-        waits.add(time.perf_counter() - asked)
-        return context.run(_waits.among_threads, function, example)
-
     loop = asyncio.get_running_loop()
-    room = _ROOMS.get(loop)
-    if room is None:
-        room = _ROOMS[loop] = _Room()
-    output, waited = await room.run(call, example)
-    waits.add(waited)
-    return output
+    if loop not in _THREADS:
+        _THREADS[loop] = asyncio.Semaphore(min(32, (os.cpu_count() or 1) + 4))
+    with waiting():
+        await _THREADS[loop].acquire()
+    try:
+        return await asyncio.to_thread(stage.process, example)
+    finally:
+        _THREADS[loop].release()  # also of a call that was cancelled and left behind
 
 
-class _Room:
-    """The threads beside one event loop: as many as the interpreter has use for.
-
-    A call that was cancelled is left behind with its thread, and another takes its place.
-    """
-
-    def __init__(self) -> None:
-        import asyncio
-
-        self._places = asyncio.Semaphore(min(32, (os.cpu_count() or 1) + 4))
-        self._idle: list[Companion] = []
-
-    async def run(self, function: Callable[[Example], Any], example: Example) -> Any:
-        import asyncio
-
-        loop = asyncio.get_running_loop()
-        async with self._places:
-            companion = self._idle.pop() if self._idle else Companion("cb-stage")
-            answer: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
-
-            def tell(told: tuple[Any, BaseException | None]) -> None:
-                with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
-                    loop.call_soon_threadsafe(_set, answer, told)
-
-            companion.ask(function, example, tell)
-            try:
-                value, error = await answer
-            except asyncio.CancelledError:
-                companion.leave()
-                raise
-            self._idle.append(companion)
-        if error is not None:
-            raise error
-        return value
+_THREADS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
+    weakref.WeakKeyDictionary()
+)
+"""How many stages may compute next to an event loop, so that they do not slow each other down."""
 
 
-def _set(answer: asyncio.Future[Any], told: Any) -> None:
-    if not answer.done():
-        answer.set_result(told)
-
-
-_ROOMS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Room] = weakref.WeakKeyDictionary()
-
-
-async def _all_of(awaitables: Iterable[Awaitable[Any]]) -> None:
+async def _gather(awaitables: Iterable[Awaitable[Any]]) -> None:
     import asyncio
 
     await asyncio.gather(*awaitables)
 
 
-def _amount(facts: Mapping[str, Any], name: str) -> Any:
-    """An amount as it is told; None unless it is a number, and not less than nothing."""
+def add_turns(usage: Any) -> Mapping[str, Any]:
+    """The usage of a call. A list has the usage of every turn, which are added up."""
+    if isinstance(usage, Mapping):
+        return usage
+    total: dict[str, Any] = {}
+    for turn in usage if isinstance(usage, list | tuple) else ():
+        for key, value in turn.items() if isinstance(turn, Mapping) else ():
+            is_number = isinstance(value, int | float)
+            total[key] = total.get(key, 0) + value if is_number else value
+    return total
+
+
+def count_tokens(usage: Mapping[str, Any]) -> int | None:
+    """The tokens of prompt and completion; None if neither was counted."""
+    counts = [usage.get(key) for key in ("prompt_tokens", "completion_tokens")]
+    known = [n for n in counts if type(n) is int and n >= 0]
+    return sum(known) if known else None
+
+
+def _read_amount(facts: Mapping[str, Any], name: str) -> Any:
+    """A reported amount; None unless it is a finite number of zero or more."""
     amount: Any = facts.get(name)
     is_number = type(amount) in (int, float)
     return amount if is_number and 0 <= amount < float("inf") else None
-
-
-def _together(*told: Mapping[str, Any]) -> dict[str, Any]:
-    """What was paid in all, by what is known of it."""
-    added = {}
-    for name in (_COST, _UNKNOWN):
-        known = [amount for facts in told if (amount := _amount(facts, name)) is not None]
-        if known:
-            added[name] = sum(known)
-    return added
-
-
-def _tokens(usage: Any) -> list[int]:
-    """The counts of a usage, or of one for each turn."""
-    turns = usage if isinstance(usage, list | tuple) else [usage]
-    names = ("prompt_tokens", "completion_tokens")
-    found = [turn.get(name) for turn in turns if isinstance(turn, Mapping) for name in names]
-    return [n for n in found if type(n) is int and n > 0]
-
-
-def _blame(stage: Any, error: BaseException, passage: _Passage) -> ProcessError:
-    told = error.message if isinstance(error, CBError) else describe_exception(error)
-    return ProcessError(f"stage {stage.name!r}: {told}", spent=passage.spent_with(stage, error))

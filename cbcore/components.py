@@ -76,7 +76,7 @@ class Component:
       evaluator that names its main task in `applies_to`, or else F1.
     - `applies_to`, `emits`: the tasks an evaluator scores (`*` for all), and its score names.
     - `extension`: the file type a reporter writes.
-    - `metavar`: how `--help` shows the value of an extension's flag or of an option.
+    - `metavar`: how `--help` shows the value of an option.
     - `automatic`: when a metric is added to runs that name none: `always`,
       `several-datasets`, `several-systems`, `repeats`, or a task that a dataset has. `True` for
       an evaluator that joins every run on the tasks it applies to.

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from cbcore.texts import with_rewritten_twin
@@ -107,13 +107,8 @@ def pass_on(given: Mapping[str, Any], output: Mapping[str, Any]) -> dict[str, An
     `context`, and a `context` the one item of `contexts`. An output that returns none passes the
     context on.
     """
-    return replace_forms(given, {**given, **output}, returned_forms(given, output))
-
-
-def replace_forms(
-    given: Mapping[str, Any], after: dict[str, Any], returned: Collection[str]
-) -> dict[str, Any]:
-    """The fields `after` a stage, in which the returned forms replace the others."""
+    after = {**given, **output}
+    returned = returned_forms(given, output)
     if not returned:
         return after
     kept = {name: value for name, value in after.items() if name in returned or name not in FORMS}

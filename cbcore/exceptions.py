@@ -183,22 +183,26 @@ class DataError(RunError):
 class ProcessError(RunError):
     """A system failed on an example.
 
-    `spent` is what the call took all the same, for the row's metadata and the budget: dollars
-    as `cost_usd`, tokens as `spent_tokens`, and as `requests_of_unknown_cost` the number of
-    requests that may have been billed and told neither. `sent_requests` may list all requests
-    with `to` whom each went, its `usage` and how many attempts at it were `lost`, as outputs do;
-    see `cbcore.sent`. Empty when nothing is known.
+    `cost` is what the call cost all the same, for the row's metadata and the budget: `cost_usd`
+    in dollars, `spent_tokens`, and `requests_of_unknown_cost`, the number of requests that may
+    have been billed. `requests` may list all requests without their messages, as outputs do.
     """
 
     def __init__(
-        self, message: str, *, hint: str | None = None, spent: Mapping[str, Any] | None = None
+        self, message: str, *, hint: str | None = None, cost: Mapping[str, Any] | None = None
     ) -> None:
         super().__init__(message, hint=hint)
-        self.spent: Mapping[str, Any] = spent or {}
+        self.cost: Mapping[str, Any] = cost or {}
 
 
 class ScoringError(RunError):
-    """An evaluator failed on an example."""
+    """An evaluator failed on an example. `cost` is what it cost all the same, as in `Scored`."""
+
+    def __init__(
+        self, message: str, *, hint: str | None = None, cost: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.cost: Mapping[str, Any] = cost or {}
 
 
 class MissingScoreError(ScoringError):

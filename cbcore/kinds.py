@@ -16,7 +16,7 @@ from cbcore import names
 
 __all__ = ("KINDS", "Kind")
 
-_RUN = 'cb run --system "identity | extractive" --dataset hotpotqa:sample'
+_RUN = "cb run --system SYSTEM --dataset DATASET"
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -101,7 +101,7 @@ KINDS: dict[str, Kind] = {
             "examples.",
             methods=("__iter__",),
             is_named=False,
-            example='cb run --system "identity | extractive" --dataset {spec}',
+            example="cb run --system SYSTEM --dataset {spec}",
             recorded_as="datasets",
         ),
         Kind(
@@ -110,7 +110,7 @@ KINDS: dict[str, Kind] = {
             target="It makes an object with `name` and `process` or `aprocess`.",
             methods=("process", "aprocess"),
             is_tested=True,
-            example="cb run --system {spec} --dataset hotpotqa:sample",
+            example="cb run --system {spec} --dataset DATASET",
             recorded_as="systems",
         ),
         Kind(
@@ -179,7 +179,8 @@ KINDS: dict[str, Kind] = {
             name="directory",
             offer="directories of packages, for the hint behind an unknown name",
             target="It is a function that returns the packages which offer a component, called as "
-            "`target(kind, name)`. For the kind `plugin`, it returns the package of that name.",
+            "`target(kind, name)`. For the kind `plugin`, it returns the package of that name, and "
+            "for `score` those that give a score.",
             is_value=True,
             is_named=False,
         ),

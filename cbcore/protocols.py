@@ -72,13 +72,11 @@ class System(Protocol):
     say what the store knows it by, and hold for evaluators too; see `cbcore.identity`.
 
     One that asks for money has `estimate_usd(calls, input_tokens)`, which is None where the
-    price is not known, and may have `most_reply_tokens`, the limit of a reply. Where prices are
-    no part of its `identity`, `repriced(output)` gives the metadata of a stored output with what
-    it costs by now; for a stage of a chain, so does `cost_usd_of(usages)`. What a failure
-    cost is told by `ProcessError`. One that limits its calls may have `divide_limits(workers)`,
-    called before any other where it is one of so many: all together keep to the limits then.
-    One that asks a model tells of its requests with `cbcore.sent.told`: what was in them, to whom
-    they went and what came of them, for what they cost and what a prompt cache would make of them.
+    price is not known, and may have `most_reply_tokens`, the limit of a reply. What a failure
+    cost is the `cost` of its `ProcessError`. One that limits its calls may have
+    `divide_limits(workers)`, called before any other where it is one of so many: all together
+    keep to the limits then. One that calls a model lists its `requests` in the output: metrics
+    read from them what they cost, and would cost with a prompt cache; see `cbcore.requests`.
     """
 
     @property

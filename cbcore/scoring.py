@@ -29,7 +29,7 @@ __all__ = (
     "squad_tokens",
 )
 
-NO_RESPONSE = "the system returned no response; chain a reader behind it: `system | extractive`"
+NO_RESPONSE = "the system returned no response; chain a reader behind it: `system | reader`"
 """The reason for a missing score if the output has no response."""
 
 _ARTICLE = re.compile(r"\b(a|an|the)\b")

@@ -14,6 +14,7 @@ from cbcore import names
 from cbcore._run.parts import Part
 from cbcore._run.scorers import Scorer
 from cbcore.exceptions import UsageError
+from cbcore.plugins import default_catalog
 
 DEFAULT_SCORE_FIELD = "f1"
 
@@ -212,10 +213,12 @@ def _only_one(scorers: Sequence[Scorer]) -> str:
     if len(by_name) < 2:
         return next(iter(by_name.values()), (DEFAULT_SCORE_FIELD,))[0]
     listed = ", ".join(score for emits in by_name.values() for score in emits)
+    packages = default_catalog().packages_offering("score", DEFAULT_SCORE_FIELD)
+    install = "".join(f"cb install {package}, or " for package in packages[:1])
     raise UsageError(
         f"{len(by_name)} installed evaluators apply, and none emits {DEFAULT_SCORE_FIELD}: "
         "say which score quality means",
-        hint=f"--score, with one of {listed}",
+        hint=f"{install}--score, with one of {listed}",
     )
 
 

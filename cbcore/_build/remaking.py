@@ -13,7 +13,7 @@ from cbcore.results import RunConfig
 from cbcore.specs import Spec
 from cbcore.trust import Stranger
 
-_HINT = "set them by hand: result.metrics = [MeanScore(score_field='f1'), …]"
+_HINT = "set them by hand: result.metrics = […]"
 
 
 def metrics_of(

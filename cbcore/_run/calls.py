@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-import contextlib
+import contextvars
 import functools
 import queue
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from cbcore._run.cancelling import cancel, is_cancelled
 from cbcore._run.executors import LATER_S, MORE_ROOM
 from cbcore._run.scorers import Outcome
 from cbcore._run.tracebacks import Raised
 from cbcore._run.work import Work
-from cbcore.chains import Passed
+from cbcore.boundary import contained
 from cbcore.components import describe_exception
-from cbcore.contexts import find_unreadable
+from cbcore.contexts import find_unreadable, is_same
 from cbcore.exceptions import CBError, ProcessError, RunError
-from cbcore.timing import _waits
-from cbcore.timing._companions import Companion
+from cbcore.requests import compact_requests
+from cbcore.timing import Waits, current_waits, start_waits
 from cbcore.tokens import TEXT_FIELDS
 
 if TYPE_CHECKING:
     import asyncio
 
-_of_this_call = _waits.of_this_call
-
+_THREAD_RETRY_S = 0.01
+"""How long a call waits before it tries to start a thread again."""
 
 _SOON_S = 0.001
 """Less than this is left of no time limit: timers are not as exact."""
@@ -52,55 +51,75 @@ def calls_at_once(system: Any, max_workers: int | None) -> int:
 
 
 class SyncCaller:
-    """Calls a system that blocks. With a time limit, in threads that can be left behind.
+    """Calls a system that blocks. With a time limit, each call has a thread of its own.
 
-    `shared` says that several threads call at once, and wait for each other.
+    A call that exceeds the limit is left behind with its thread. If no thread can be started, a
+    call waits until another ends. If all others are left behind, a `NoThreadError` ends the run.
     """
 
-    def __init__(
-        self, system: Any, timeout_s: float | None = None, *, shared: bool = False
-    ) -> None:
+    def __init__(self, system: Any, timeout_s: float | None = None) -> None:
         self._system = system
         self._timeout_s = timeout_s
-        self._shared = shared
-        # One call after another, in this very thread, needs nobody to measure it from inside.
-        self._is_plain = timeout_s is None and not shared
-        self._call = self._measured(system.process)
-
-    @property
-    def left_behind(self) -> int:
-        """How many calls that took too long may still be running in threads of their own."""
-        return self._call.abandoned if isinstance(self._call, _TimedCalls) else 0
-
-    def _measured(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """What is called: the function itself, or one that also returns what it waited."""
-        if self._is_plain:
-            return function
-        measure: Any = _waits.among_threads if self._shared else _waits.alone
-        measured = functools.partial(measure, function)
-        return measured if self._timeout_s is None else _TimedCalls(measured, self._timeout_s)
+        self._lock = threading.Lock()
+        self._n_running = self.left_behind = 0
 
     def __call__(self, work: Work) -> Outcome:
         if work.problem is not None or work.recalled is not None:
             return settled(work)
         example = work.private_example()
-        if self._is_plain and _of_this_call.get() is not None:
-            _waits.taken_waits()  # of an evaluator, the dataset or a warm-up in this thread
+        waits = start_waits()
         started = time.perf_counter()
         try:
-            if self._is_plain:
-                output = self._call(example)
-                took = time.perf_counter() - started
-                waited = _waits.taken_waits() if _of_this_call.get() is not None else 0.0
+            if self._timeout_s is None:
+                output = self._system.process(example)
             else:
-                output, waited = self._call(example)
-                took = time.perf_counter() - started
+                output = self._call_in_thread(example, self._timeout_s)
         except (KeyboardInterrupt, NoThreadError):
             raise
         except BaseException as error:  # noqa: BLE001 - the plugin boundary
-            took = time.perf_counter() - started - _waits.taken_waits()
+            took = time.perf_counter() - started - waits.seconds
             return _failed(error, work, self._system, took)
-        return _checked(output, work, took, waited)
+        return _checked(output, work, time.perf_counter() - started, waits.seconds)
+
+    def _call_in_thread(self, example: Any, timeout_s: float) -> Any:
+        replies: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()
+        context = contextvars.copy_context()
+
+        def call() -> None:
+            try:
+                replies.put((context.run(self._system.process, example), None))
+            except BaseException as error:  # noqa: BLE001 - raised again by the caller
+                replies.put((None, error))
+
+        began = time.perf_counter()
+        self._start_thread(call)
+        try:
+            output, error = replies.get(timeout=timeout_s)
+            if time.perf_counter() - began > timeout_s:  # it held the interpreter meanwhile
+                raise _TimeLimitError(timeout_s)
+        except queue.Empty:
+            with self._lock:
+                self.left_behind += 1
+            raise _TimeLimitError(timeout_s) from None
+        finally:
+            with self._lock:
+                self._n_running -= 1
+        if error is not None:
+            raise error
+        return output
+
+    def _start_thread(self, call: Callable[[], None]) -> None:
+        while True:
+            with self._lock:
+                try:
+                    threading.Thread(target=call, name="cb-timed-call", daemon=True).start()
+                except RuntimeError as error:
+                    if not self._n_running:
+                        raise NoThreadError(self.left_behind, error) from error
+                else:
+                    self._n_running += 1
+                    return
+            time.sleep(_THREAD_RETRY_S)
 
 
 class AsyncCaller:
@@ -119,7 +138,7 @@ class AsyncCaller:
         if work.problem is not None or work.recalled is not None:
             return settled(work)
         example = work.private_example()
-        waits = _waits.new_waits()
+        waits = start_waits()
         started = time.perf_counter()
         try:
             if self._timeout_s is None:
@@ -140,7 +159,7 @@ class AsyncCaller:
 
         loop = asyncio.get_running_loop()
         over: asyncio.Future[None] = loop.create_future()
-        waits = _waits.current_waits() if self._queues else None
+        waits = current_waits() if self._queues else None
         timer = _Timer(loop, over, self._timeout_s or 0.0, waits)
         task = loop.create_task(self._outcome(example, work))
         task.add_done_callback(functools.partial(_end, over))
@@ -169,7 +188,7 @@ class AsyncCaller:
                 raise
             return None, error
         # One that blocked the loop, or was kept by one that did: its row says so already.
-        waited = _waits.current_waits().so_far() if self._queues else 0.0
+        waited = current_waits().so_far() if self._queues else 0.0
         late = time.monotonic() - started - waited > (self._timeout_s or 0.0) + LATER_S
         return output, _TimeLimitError(self._timeout_s) if late else None
 
@@ -190,7 +209,7 @@ class _Timer:
         loop: asyncio.AbstractEventLoop,
         over: asyncio.Future[None],
         limit_s: float,
-        waits: _waits.Waits | None,
+        waits: Waits | None,
     ) -> None:
         self._loop, self._over, self._limit_s, self._waits = loop, over, limit_s, waits
         self._started = loop.time()
@@ -218,64 +237,6 @@ class _TimeLimitError(Exception):
         super().__init__(f"timed out after {timeout_s:g} s")
 
 
-_Told: TypeAlias = tuple[Any, BaseException | None]
-
-
-class _TimedCalls:
-    """Runs calls in companion threads. One that takes too long is abandoned with its thread.
-
-    Where no more threads can be started, calls wait for a companion that is free; when all are
-    abandoned, a `NoThreadError` ends the run.
-    """
-
-    def __init__(self, function: Callable[[Any], Any], timeout_s: float) -> None:
-        self._function = function
-        self._timeout_s = timeout_s
-        self._idle: deque[tuple[Companion, SimpleQueue[_Told]]] = deque()
-        self._is_crowded = False
-        self._freed: SimpleQueue[None] = SimpleQueue()
-        self._lock = threading.Lock()
-        self._in_use = self.abandoned = 0
-
-    def __call__(self, example: Any) -> Any:
-        companion, outbox = found = self._companion()
-        companion.ask(self._function, example, outbox.put)
-        try:
-            value, error = outbox.get(timeout=self._timeout_s)
-        except queue.Empty:
-            companion.leave()
-            with self._lock:
-                self._in_use -= 1
-                self.abandoned += 1
-            raise _TimeLimitError(self._timeout_s) from None
-        self._idle.append(found)
-        if self._is_crowded:
-            self._freed.put(None)
-        if error is not None:
-            raise error
-        return value
-
-    def _companion(self) -> tuple[Companion, SimpleQueue[_Told]]:
-        """A thread that is free, and where it will put what came of a call."""
-        while True:
-            try:
-                return self._idle.pop()
-            except IndexError:
-                pass
-            try:
-                companion = Companion("cb-timed-call")
-            except RuntimeError as error:
-                if not self._in_use:
-                    raise NoThreadError(self.abandoned, error) from error
-                self._is_crowded = True
-                with contextlib.suppress(queue.Empty):
-                    self._freed.get(timeout=self._timeout_s)
-            else:
-                with self._lock:
-                    self._in_use += 1
-                return companion, SimpleQueue()
-
-
 class NoThreadError(RunError):
     """No thread can be started for a call. It ends the run: no call could be made any more."""
 
@@ -298,13 +259,10 @@ _WORTH_TELLING_S = 0.0005
 
 def _checked(output: Any, work: Work, took: float, waited: float) -> Outcome:
     """An output with its latency: the time inside the system, without what it waited."""
-    if waited:  # or less than nothing, where it was taken before for the same work
+    if waited:  # less than nothing if the work of a shared stage was timed before
         took = max(0.0, took - waited)
-    stage_s = None
     if type(output) is not dict:
         kind = type(output).__name__
-        if isinstance(output, Passed):
-            stage_s = output.stage_s
         if not isinstance(output, dict):
             return Outcome(work, None, took, f"the system returned {kind}, not a dict")
         try:
@@ -318,11 +276,15 @@ def _checked(output: Any, work: Work, took: float, waited: float) -> Outcome:
         metadata = output.get("metadata")
         known = metadata if isinstance(metadata, Mapping) else {}
         output = {**output, "metadata": {**known, "waited_s": waited}}
-    return Outcome(work, output, took, stage_s=stage_s)
+    requests = output.get("requests")
+    if requests and not is_same(requests, work.example.get("requests")):
+        with contained():
+            output = {**output, "requests": compact_requests(requests, work.example, output)}
+    return Outcome(work, output, took)
 
 
 def _failed(error: BaseException, work: Work, system: Any, latency: float) -> Outcome:
-    spent = error.spent if isinstance(error, ProcessError) else {}
+    spent = error.cost if isinstance(error, ProcessError) else {}
     told = _explain(error, work, system)
     raised = None if isinstance(error, _TimeLimitError) else Raised.by(error)
     return Outcome(work, None, max(0.0, latency), told, spent=spent, raised=raised)

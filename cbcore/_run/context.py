@@ -74,8 +74,7 @@ class RunContext:
             if (known := self.identity(scorer.part)) is not None
         ]
         places = self.keeping.places(system.name, identity, benchmark.name)
-        repriced = getattr(system.value, "repriced", None)
-        return Memo(self.store, places, scorers, warn=self.warn, repriced=repriced)
+        return Memo(self.store, places, scorers, warn=self.warn)
 
     def works(
         self,

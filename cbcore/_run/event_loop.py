@@ -30,8 +30,30 @@ def _new_event_loop() -> asyncio.AbstractEventLoop:
     try:
         import uvloop
     except ImportError:
-        return asyncio.new_event_loop()
-    return uvloop.new_event_loop()
+        loop = asyncio.new_event_loop()
+    else:
+        loop = uvloop.new_event_loop()
+    loop.set_default_executor(_DaemonThreads())
+    return loop
+
+
+class _DaemonThreads(concurrent.futures.ThreadPoolExecutor):
+    """Makes each call in a daemon thread, so that one that hangs neither blocks others nor the
+    end of the process."""
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[Any]:
+        future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+
+        def call() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(fn(*args, **kwargs))
+            except BaseException as error:  # noqa: BLE001 - raised again by who waits
+                future.set_exception(error)
+
+        threading.Thread(target=call, name="cb-thread", daemon=True).start()
+        return future
 
 
 class LoopThread:

@@ -91,38 +91,36 @@ class Execution:
             self.rows[system.name] = self._new_rows(system.name)
         self._look_at_ids()
         with self.opened() as opened:
-            if self.context.settings.interleave:
-                self._collect_interleaved(opened)
-                return
             benchmarks_of = dict(opened)
-            for system, *others in self._in_turn():
-                benchmarks = benchmarks_of[system]
-                if others:
-                    self._collect_interleaved([(s, benchmarks_of[s]) for s in (system, *others)])
+            for systems in self._in_turn():
+                if self.context.settings.interleave or len(systems) > 1:
+                    self._collect_interleaved([(s, benchmarks_of[s]) for s in systems])
                     continue
+                (system,) = systems
                 started = time.perf_counter()
                 # Across benchmarks: two datasets may have the same name.
                 seen = SeenIds(are_unique=self._ids_are_unique)
                 try:
-                    for benchmark in benchmarks:
+                    for benchmark in benchmarks_of[system]:
                         if benchmark.name not in self.failures:
                             self._collect_benchmark(system, benchmark, seen)
                 finally:
                     self.timing[system.name] = time.perf_counter() - started
 
-    def _in_turn(self) -> Iterator[Sequence[Part]]:
-        """The systems, one after another, or those together that share nothing they wait for."""
-        if self.context.settings.overlap:
-            from cbcore._run.interleaving import waves
+    def _in_turn(self) -> Sequence[Sequence[Part]]:
+        """The systems in groups that run one after another, each at the same time."""
+        if self.context.settings.interleave:
+            return [self.systems]
+        if not self.context.settings.overlap:
+            return [[system] for system in self.systems]
+        from cbcore._run.interleaving import waves
 
-            found = list(waves(self.systems))
-            if len(found) == len(self.systems):
-                self.context.warn(
-                    "--overlap had no effect: no two systems wait for endpoints that differ"
-                )
-            yield from found
-            return
-        yield from ([system] for system in self.systems)
+        groups = list(waves(self.systems))
+        if len(groups) == len(self.systems):
+            self.context.warn(
+                "--overlap had no effect: no two systems wait for endpoints that differ"
+            )
+        return groups
 
     def _look_at_ids(self) -> None:
         """Find ids that come twice among the examples at hand, before the first call."""

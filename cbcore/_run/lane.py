@@ -23,7 +23,7 @@ from cbcore._run.judges import NOBODY, Judges
 from cbcore._run.memo import Memo
 from cbcore._run.parts import Part
 from cbcore._run.rows import RowMaker
-from cbcore._run.scorers import Outcome, asked_for_scores, is_awaited, score
+from cbcore._run.scorers import Outcome, ask_for_scores, is_awaited, score
 from cbcore._run.tracebacks import FailedScoring, Raised
 from cbcore._run.work import Work
 from cbcore.boundary import contained
@@ -230,7 +230,7 @@ class Lane:
             return self._scored(outcomes) if direct else outcomes
         # Threads score where they call, so what they leave lacks nothing unless judges follow.
         unclaimed = self._unscored if self._waiting else self._unclaimed
-        caller = SyncCaller(system, settings.timeout_s, shared=self._in_flight > 1)
+        caller = SyncCaller(system, settings.timeout_s)
         if self._in_flight == 1:
             return self._settled(executors.run_inline(Attempt(caller, direct, self._memo), work))
         return self._settled(
@@ -373,8 +373,7 @@ class Lane:
                 with contained() as tried:
                     if hasattr(evaluator, "ascore_all"):
                         ask = functools.partial(evaluator.ascore_all, example, outputs)
-                        judged = asked_for_scores(last, scorer, ask)
-                        scores = self._context.loop().call(judged)
+                        scores = self._context.loop().call(ask_for_scores(ask))
                     else:
                         scores = evaluator.score_all(example, outputs)
                 last.scores.append((scorer, scores if tried.error is None else tried.error))

@@ -7,7 +7,7 @@ not stored: what went wrong is tried again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import chain, islice
 from typing import Any
@@ -60,10 +60,8 @@ class Memo:
         scorers: Sequence[tuple[Scorer, bytes]],
         *,
         warn: Callable[[str], None],
-        repriced: Callable[[dict[str, Any]], Mapping[str, Any]] | None = None,
     ) -> None:
         self.store = store
-        self._repriced = repriced
         self._outputs = places.outputs
         self._put_row, self._waiting_rows = places.rows.put, places.rows.waiting
         # Whether the last row carried its output. Mostly that stays so: where none does, only
@@ -150,7 +148,7 @@ class Memo:
         for scorer, name in self._names.items():
             if name in given and None not in given[name].values():  # which were no numbers
                 scores[scorer] = given[name]
-        return StoredOutput(own, handed_back, latency, work.example, scores, self._repriced)
+        return StoredOutput(own, handed_back, latency, work.example, scores)
 
     @property
     def fingerprint(self) -> str:
@@ -336,7 +334,8 @@ class Memo:
         details: Any = {}
         try:
             if type(scores) is Scored and not scores.missing:
-                details = visible("", scores.details) if scores.details else {}
+                details = {**scores.details, **scores.cost}
+                details = visible("", details) if details else {}
                 scores = dict(scores.scores)
             if type(scores) is not dict:
                 return

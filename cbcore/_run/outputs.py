@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
 
 from cbcore._run.work import ATOMS, private_copy
-from cbcore.boundary import contained
 from cbcore.json_data import to_json
 
 ABSENT = object()
@@ -24,7 +23,6 @@ class StoredOutput:
     example: Mapping[str, Any]
     # By the key of their scorer. Those of examples with equal content are one object, shared.
     scores: dict[int, Any] = attrs.Factory(dict)
-    repriced: Callable[[dict[str, Any]], Mapping[str, Any]] | None = None
 
     @property
     def payload(self) -> bytes:
@@ -32,10 +30,7 @@ class StoredOutput:
         return to_json([self.own, self.handed_back], sort_keys=True)
 
     def output(self) -> dict[str, Any]:
-        """The output, as the system returned it; nothing in it is the example's.
-
-        But for what it cost, which is said by the prices of now.
-        """
+        """The output, as the system returned it; nothing in it is the example's."""
         # Plain, as it is passed for every row that is read back.
         example = self.example
         output = {key: example[key] for key in self.handed_back}
@@ -43,10 +38,6 @@ class StoredOutput:
         for key, value in output.items():
             if type(value) not in ATOMS:
                 output[key] = private_copy(value)
-        if callable(self.repriced):
-            with contained():
-                if metadata := self.repriced(output):
-                    output["metadata"] = dict(metadata)
         return output
 
 

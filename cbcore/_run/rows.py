@@ -10,10 +10,10 @@ from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.tracebacks import FailedScoring, Raised
 from cbcore._run.work import Work
 from cbcore.boundary import contained
-from cbcore.chains import USAGE_FIELDS
+from cbcore.chains import USAGE_FIELDS, add_turns, count_tokens
 from cbcore.components import describe_exception, described_value
 from cbcore.contexts import FORMS, is_same, pass_on
-from cbcore.exceptions import MissingScoreError
+from cbcore.exceptions import MissingScoreError, ScoringError
 from cbcore.identity import content_key
 from cbcore.json_data import to_json, to_json_safe
 from cbcore.results import CHANGED, EvalRow, Scored
@@ -22,7 +22,6 @@ from cbcore.secrets import are_known, blot, hide, is_secret_name, redact, visibl
 from cbcore.stats import CLUSTER
 from cbcore.tokens import TokenCounter
 
-_COUNTED = ("prompt_tokens", "completion_tokens")
 SCORING_USD = "scoring_usd"
 """The key of a row's metadata with what its judges were paid."""
 _LARGEST_INT = 10**300
@@ -75,8 +74,6 @@ class RowMaker:
             if output is None:
                 return self._errored(row, outcome)
             self._keep_output(row, work.example, output)
-            if outcome.stage_s is not None:
-                _keep_stages(row, outcome.stage_s)
             row.example_digest = _digest(work)
             if self._cluster_column in work.example:
                 row.metadata[CLUSTER] = to_json_safe(work.example[self._cluster_column])
@@ -89,7 +86,7 @@ class RowMaker:
             if idle and (type(scores) is not dict or scores):
                 idle.discard(scorer.key)
             try:
-                self._keep_scores(row, scorer, scores, outcome.failed_spent)
+                self._keep_scores(row, scorer, scores)
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # noqa: BLE001 - all that is made of scores passes here
@@ -196,7 +193,7 @@ class RowMaker:
     ) -> None:
         """What endpoints counted: of the answer by name, of all else as what it took."""
         usages = [
-            _added_up(output[field])
+            add_turns(output[field])
             for field in USAGE_FIELDS
             if output.get(field) and output[field] != example.get(field)
         ]
@@ -208,23 +205,16 @@ class RowMaker:
             stages = [{"stage": self._system, "usage": usage} for usage in usages]
         if isinstance(stages, list | tuple):
             named = [stage for stage in stages if isinstance(stage, Mapping)]
-            usages = [{"stage": s.get("stage"), **_added_up(s.get("usage"))} for s in named]
+            usages = [{"stage": s.get("stage"), **add_turns(s.get("usage"))} for s in named]
             row.metadata["stage_usage"] = [self._plain(usage) for usage in usages]
-        spent = [n for usage in usages for n in _counts(usage).values()]
+        spent = [n for usage in usages if (n := count_tokens(usage)) is not None]
         if spent:
             row.metadata["spent_tokens"] = sum(spent)
 
-    def _keep_scores(
-        self,
-        row: EvalRow,
-        scorer: Scorer,
-        scores: Any,
-        failed_spent: Mapping[int, Mapping[str, Any]],
-    ) -> None:
+    def _keep_scores(self, row: EvalRow, scorer: Scorer, scores: Any) -> None:
         if type(scores) is not dict:  # mostly it is, and asking abstract classes takes long
             if isinstance(scores, BaseException):
                 self._keep_failure(row, scorer, scores)
-                self._keep_details(row, scorer, failed_spent.get(scorer.key))
                 return
             if isinstance(scores, Scored):
                 self._keep_remarks(row, scorer, scores)
@@ -262,9 +252,9 @@ class RowMaker:
     def _keep_remarks(self, row: EvalRow, scorer: Scorer, scored: Scored) -> None:
         for name, reason in scored.missing.items():
             row.missing[str(name)] = redact(str(reason))
-        self._keep_details(row, scorer, scored.details)
+        self._keep_details(row, scorer, {**scored.details, **scored.cost})
 
-    def _keep_details(self, row: EvalRow, scorer: Scorer, told: Mapping[str, Any] | None) -> None:
+    def _keep_details(self, row: EvalRow, scorer: Scorer, told: Mapping[str, Any]) -> None:
         if not told:
             return
         details = row.metadata[scorer.part.name] = self._plain(told)
@@ -275,6 +265,8 @@ class RowMaker:
     def _keep_failure(self, row: EvalRow, scorer: Scorer, error: BaseException) -> None:
         raised, reason = Raised.by(error), reason_of(error)
         self._keep_reason(row, scorer, reason)
+        if isinstance(error, ScoringError):
+            self._keep_details(row, scorer, error.cost)
         _keep_traceback(row, raised.traceback)
         if self.failed is None and not isinstance(error, MissingScoreError):
             self.failed = FailedScoring(scorer.part.name, redact(reason), raised)
@@ -303,27 +295,3 @@ def _keep_traceback(row: EvalRow, text: str) -> None:
     if text:
         before = row.metadata.get(TRACEBACK)
         row.metadata[TRACEBACK] = f"{before}\n\n{text}" if before else text
-
-
-def _keep_stages(row: EvalRow, stage_s: Mapping[str, float]) -> None:
-    if len(stage_s) > 1:
-        row.metadata["stage_s"] = dict(stage_s)
-
-
-def _added_up(usage: Any) -> Mapping[str, Any]:
-    """The usage of a call; a list holds that of every turn, which add up."""
-    if isinstance(usage, Mapping):
-        return usage
-    total: dict[str, Any] = {}
-    for turn in usage if isinstance(usage, list | tuple) else ():
-        for key, value in turn.items() if isinstance(turn, Mapping) else ():
-            if isinstance(value, int | float):
-                total[key] = total.get(key, 0) + value
-            else:
-                total[key] = value
-    return total
-
-
-def _counts(usage: Mapping[str, Any]) -> dict[str, int]:
-    """The tokens of prompt and completion, as far as they were reported; never less than none."""
-    return {key: n for key in _COUNTED if type(n := usage.get(key)) is int and n >= 0}

@@ -15,8 +15,8 @@ from cbcore._run.tracebacks import Raised, noted
 from cbcore._run.work import Work
 from cbcore.columns import bound_to_system
 from cbcore.contexts import complete_output, has_field
+from cbcore.exceptions import ScoringError
 from cbcore.results import Scored
-from cbcore.spending import Spent, metered
 
 _NOTHING: Mapping[int, Any] = {}
 _NOTHING_SPENT: Mapping[str, Any] = {}
@@ -87,10 +87,6 @@ class Outcome:
     # is what it returned or raised, as it is: `RowMaker` judges it, and `Memo` stores it.
     scores: list[tuple[Scorer, Any]] = attrs.Factory(list)
     spent: Mapping[str, Any] = _NOTHING_SPENT
-    # What each stage of a chain took; not stored, as an output is known by what it says.
-    stage_s: Mapping[str, float] | None = None
-    # What evaluators took that failed in the end, by the key of their scorer.
-    failed_spent: Mapping[int, Mapping[str, Any]] = _NOTHING
     raised: Raised | None = None
     # `Attempt` writes it: whether neither the call nor its scores took any time to speak of.
     was_quick: bool = False
@@ -107,17 +103,16 @@ class Outcome:
         return recalled.scores if recalled is not None else _NOTHING
 
     def scoring_spent(self) -> tuple[float, int]:
-        """What was paid for scores now, and how many calls did not tell; those of the store are
-        paid already."""
+        """The cost of the scores in dollars, and the number of requests of unknown cost; without
+        the scores from the store, which are paid already."""
         known = self.known_scores
-        details = [
-            scored.details
+        costs = [
+            scored.cost
             for scorer, scored in self.scores
-            if isinstance(scored, Scored) and scorer.key not in known
+            if isinstance(scored, Scored | ScoringError) and scorer.key not in known
         ]
-        details += self.failed_spent.values()
-        usd = sum(float(told.get("cost_usd") or 0.0) for told in details)
-        return usd, sum(int(told.get("requests_of_unknown_cost") or 0) for told in details)
+        usd = sum(float(cost.get("cost_usd") or 0.0) for cost in costs)
+        return usd, sum(int(cost.get("requests_of_unknown_cost") or 0) for cost in costs)
 
     def has_scores_of(self, scorer: Scorer) -> bool:
         """Whether a scorer was asked already."""
@@ -149,30 +144,16 @@ def score(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
     return outcome
 
 
-def _with_cost(scores: Any, meter: Spent) -> Any:
-    """Scores with what asking for them cost among their details."""
-    facts = meter.facts()
-    if isinstance(scores, Scored):
-        return attrs.evolve(scores, details={**scores.details, **facts})
-    return Scored(scores, details=facts) if type(scores) is dict else scores
-
-
-async def asked_for_scores(
-    outcome: Outcome, scorer: Scorer, ask: Callable[[], Awaitable[Any]]
-) -> Any:
-    """What an awaited evaluator gives, or raises; what that cost is told either way."""
-    with metered() as meter:
-        try:
-            scores = await ask()
-        except KeyboardInterrupt:
+async def ask_for_scores(ask: Callable[[], Awaitable[Any]]) -> Any:
+    """What an awaited evaluator returns, or the exception that it raises."""
+    try:
+        return await ask()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # the plugin boundary
+        if is_cancelled(error):
             raise
-        except BaseException as error:  # the plugin boundary
-            if is_cancelled(error):
-                raise
-            if meter.calls:
-                outcome.failed_spent = {**outcome.failed_spent, scorer.key: meter.facts()}
-            return noted(error)
-    return _with_cost(scores, meter) if meter.calls else scores
+        return noted(error)
 
 
 async def _ascore(scorer: Scorer, outcome: Outcome) -> Any:
@@ -199,7 +180,7 @@ async def ascore(outcome: Outcome, scorers: Iterable[Scorer]) -> Outcome:
                 outcome.scores.append((scorer, known[scorer.key]))
             elif not scorer.automatic or scorer.can_score(example, output):
                 ask = partial(_ascore, scorer, outcome)
-                scores = await asked_for_scores(outcome, scorer, ask)
+                scores = await ask_for_scores(ask)
                 if not outcome.has_scores_of(scorer):
                     outcome.scores.append((scorer, scores))
     return outcome

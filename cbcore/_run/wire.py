@@ -119,7 +119,7 @@ def _without_secrets(outcome: Outcome) -> Outcome:
 def _hidden(scores: Any) -> Any:
     if isinstance(scores, Scored):
         told = hide(dict(scores.missing)), hide(dict(scores.details))
-        return Scored(hide(dict(scores.scores)), *told)
+        return Scored(hide(dict(scores.scores)), *told, cost=dict(scores.cost))
     return scores if isinstance(scores, BaseException) else hide(scores)
 
 
@@ -139,8 +139,8 @@ def _written(outcome: Outcome) -> bytes:
 
 def _dumped(outcome: Outcome, output: Any, scores: Sequence[tuple[int, Any]]) -> bytes:
     traceback = None if outcome.raised is None else outcome.raised.traceback
-    spent, stage_s = dict(outcome.spent), outcome.stage_s
-    told = (output, outcome.latency, outcome.error, scores, spent, stage_s, traceback)
+    spent = dict(outcome.spent)
+    told = (output, outcome.latency, outcome.error, scores, spent, traceback)
     return pickle.dumps(told, _PROTOCOL)
 
 
@@ -163,7 +163,7 @@ def read_result(result: bytes, work: Work, scorers: Iterable[Scorer]) -> Outcome
     """The outcome of one example, with the scores that were known before among the new ones."""
     with contained() as tried:
         told = pickle.loads(result)  # noqa: S301 - written by our own worker
-        output, latency, error, scores, spent, stage_s, traceback = told
+        output, latency, error, scores, spent, traceback = told
         new = dict(scores)
         if work.recalled is not None and error is None:
             output = work.recalled.output()
@@ -171,7 +171,7 @@ def read_result(result: bytes, work: Work, scorers: Iterable[Scorer]) -> Outcome
         told = f"what came back from a worker cannot be read: {tried.reason}"
         return Outcome(work, None, 0.0, told)
     raised = None if traceback is None else Raised(None, traceback)
-    outcome = Outcome(work, output, latency, error, [], spent, stage_s, raised=raised)
+    outcome = Outcome(work, output, latency, error, [], spent, raised=raised)
     known = outcome.known_scores
     for scorer in scorers:
         if scorer.key in known:

@@ -13,13 +13,12 @@ from cbcore.cli.click_options import Settings, pass_settings, shared_options
 from cbcore.cli.console import clean, echo, echo_columns, echo_json, exit_code_of
 from cbcore.cli.list_commands import offered_records
 from cbcore.cli.reports import Output, execute_and_report, make_outputs
-from cbcore.cli.run_command import RunCommand, run_benchmark, run_options
+from cbcore.cli.run_command import run_benchmark, run_command
 from cbcore.cli.saved_run_commands import cache_option
 from cbcore.plugins.policy import tool_table
 
 __all__ = [
     "Output",
-    "RunCommand",
     "Settings",
     "cache_option",
     "clean",
@@ -32,7 +31,7 @@ __all__ = [
     "offered_records",
     "pass_settings",
     "run_benchmark",
-    "run_options",
+    "run_command",
     "shared_options",
     "tool_table",
 ]

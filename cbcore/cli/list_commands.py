@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from cbcore.introspection import Parameter
     from cbcore.plugins import Catalog
 
-_WITH_A_MODEL = "cb run --proxy http://localhost:8000/v1 --model NAME --dataset {spec}"
-"""For data that no offline reader can answer."""
-
 json_flag = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
 
 
@@ -207,8 +204,7 @@ def _make_example(
         spec += ":sample"
     elif kind.name == "reporter" and component.extension not in ("", "txt"):
         spec += f"=report.{component.extension}"
-    needs_model = kind.name == "dataset" and component.tasks and component.tasks[0] != "qa"
-    form = _WITH_A_MODEL if needs_model else kind.example or f"cb list {plural(kind.name)}"
+    form = kind.example or f"cb list {plural(kind.name)}"
     return form.format(spec=spec)
 
 

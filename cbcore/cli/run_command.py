@@ -87,23 +87,15 @@ def _name_package(error: click.NoSuchOption, ctx: click.Context) -> click.UsageE
     return click.UsageError(f"no such option: {error.option_name}. {hint}", ctx)
 
 
-def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the run file and all flags of `cb run`."""
-    dry_run = "Show what would run, and how much is stored; call nothing."
-    for decorate in (
-        pass_settings,
-        shared_options,
-        click.option("--dry-run", is_flag=True, help=dry_run),
-        click.option("--no-cache", is_flag=True, help="Store nothing and read nothing stored."),
-        setting_flags(options_of(RunSettings).values()),
-        click.argument("run_file", required=False, type=click.Path()),
-    ):
-        command = decorate(command)
-    return command
-
-
 @click.command("run", cls=RunCommand, short_help="Benchmark systems on datasets.")
-@run_options
+@click.argument("run_file", required=False, type=click.Path())
+@setting_flags(options_of(RunSettings).values())
+@click.option("--no-cache", is_flag=True, help="Store nothing and read nothing stored.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show what would run, and how much is stored; call nothing."
+)
+@shared_options
+@pass_settings
 def run_command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
     """Run systems on datasets, score the answers and report.
 

@@ -167,7 +167,7 @@ class EvalResult:
         if not self.config.get("metrics"):
             raise ResultError(
                 "This result does not record its metrics, so they cannot be computed again.",
-                hint="set them first: result.metrics = [MeanScore(score_field='f1'), …]",
+                hint="set them first: result.metrics = […]",
             )
         from cbcore import metrics_of
 

@@ -66,12 +66,14 @@ class Scored(Mapping[str, float]):
     """The result of an evaluator that has more to say than scores. As a mapping it is its scores.
 
     `missing` has the reason for each score that could not be given. `details`, such as a verdict
-    with its reason, lands in the row's metadata under the evaluator's name.
+    with its reason, lands in the row's metadata under the evaluator's name. So does `cost`:
+    `calls`, `spent_tokens`, `cost_usd` if it is known, and `requests_of_unknown_cost`.
     """
 
     scores: Mapping[str, float]
     missing: Mapping[str, str] = attrs.Factory(dict)
     details: Mapping[str, Any] = attrs.Factory(dict)
+    cost: Mapping[str, Any] = attrs.Factory(dict)
 
     def __getitem__(self, name: str) -> float:
         return self.scores[name]

@@ -1,4 +1,4 @@
-"""Sections: tables that extensions of a run add to its result."""
+"""Sections: tables that metrics and plugins add to a result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _check_lines(_: Any, field: attrs.Attribute[Any], lines: Any) -> None:
 
 @attrs.frozen
 class Section:
-    """A table that an extension of a run adds to its result, and every report shows.
+    """A table that a metric or a plugin adds to a result, and every report shows.
 
     `lines` are plain data, one for each named thing, at its `depth`. A line has a `name` (and an
     `alias` to show in its place), a `key` if it tells of rows (their `dataset`), may be of `kind`
@@ -27,7 +27,7 @@ class Section:
     may be left out. What else a line or a score says is shown under the headers of `columns`, by its key; what follows the
     first line of a header says what it means, and stands below the table. The names stand
     under the `header`. Lines without any score are a table of their columns alone. `names_data`
-    says that what the extension was asked for is data, by which a report may call the run.
+    says that the option with the plural of its name has data, by which a report may call the run.
 
     `chart` is the same as a picture, for reports that draw: a `heat map` with `columns` and
     `panels` of `rows` and their `values`, or `curves` with `series` of points (`x`, `y`, `low`,

@@ -11,9 +11,9 @@ import attrs
 
 from cbcore.results.eval_row import CHANGED, EvalRow
 from cbcore.stats import Estimate, Measured, Units, estimate_of
-from cbcore.stats._estimates import FEWEST_UNITS
-from cbcore.stats._measured import Terms
-from cbcore.stats._paired import Difference, difference_of, examples_needed, holm
+from cbcore.stats.estimates import FEWEST_UNITS
+from cbcore.stats.measured import Terms
+from cbcore.stats.paired import Difference, difference_of, examples_needed, holm
 
 __all__ = (
     "ALPHA",

@@ -295,25 +295,16 @@ def _make_sharding(settings: RunSettings) -> Sharding | None:
 
 def _check_turns(settings: RunSettings) -> None:
     """Refuse what cannot be combined with systems that run at the same time."""
-    if not (settings.interleave or settings.overlap):
-        return
-    others = {
-        "--overlap": (
-            settings.interleave and settings.overlap,
-            "systems that take turns already wait for their endpoints at the same time",
-        ),
-        "--executor": (
-            settings.executor is not None,
-            "an executor is given all work of a system at once, and in its own order",
-        ),
-    }
     together = "--interleave" if settings.interleave else "--overlap"
-    for flag, (is_given, reason) in others.items():
-        if is_given:
-            raise UsageError(
-                f"{together} and {flag} do not go together: {reason}",
-                hint="leave one of them out",
-            )
+    if settings.interleave and settings.overlap:
+        other, reason = "--overlap", "systems that take turns already wait at the same time"
+    elif (settings.interleave or settings.overlap) and settings.executor is not None:
+        other, reason = "--executor", "an executor gets all work of a system at once"
+    else:
+        return
+    raise UsageError(
+        f"{together} and {other} cannot be combined: {reason}.", hint="Leave one of them out."
+    )
 
 
 def _find_scoring(benchmarks: Sequence[Benchmark], builder: Builder) -> list[Part]:

@@ -15,9 +15,6 @@ from cbcore.settings.run_settings import RunSettings
 
 __all__ = ()
 
-GIVEN_IN_PYTHON = "given in Python"
-"""Stands for an object where a result records the value of an option."""
-
 
 class PluginOption(NamedTuple):
     """A flag of `cb run` that a plugin declares.
@@ -106,17 +103,16 @@ def record_options(given: Mapping[PluginOption, Any]) -> dict[str, Any]:
 
 def find_values_to_fill(given: Mapping[PluginOption, Any]) -> dict[str, Any]:
     """The values that fill parameters of components, by the names of the parameters."""
-    loaded = {option: option.load() for option in given}
     return {
-        declared.name or option.key: given[option]
-        for option, declared in loaded.items()
-        if declared.fill
+        declared.name or option.key: value
+        for option, value in given.items()
+        if (declared := option.load()).fill
     }
 
 
 def _replace_objects(value: Any) -> Any:
-    """The value with a text for each object that a file cannot hold."""
+    """The value, with "given in Python" in place of each object without a path."""
     if isinstance(value, list | tuple):
         return [_replace_objects(one) for one in value]
     is_plain = value is None or isinstance(value, str | int | float | Mapping)
-    return value if is_plain else str(getattr(value, "path", GIVEN_IN_PYTHON))
+    return value if is_plain else str(getattr(value, "path", "given in Python"))

@@ -149,7 +149,7 @@ class RunSettings:
         "--score",
         aliases=("--score-field",),
         metavar="NAME",
-        help="The score that quality means. Default: that of the dataset or its task, else f1.",
+        help="The score that quality means. Default: that of the dataset or of its task.",
     )
     threshold: float = option(
         "--threshold",

@@ -312,7 +312,7 @@ def parameter(
     return {"name": name, "type": of_type, "required": required, "default": default}
 
 
-SAMPLE = 'cb run --system "identity | extractive" --dataset hotpotqa:sample'
+SAMPLE = "cb run --system SYSTEM --dataset DATASET"
 INFO: dict[str, dict[str, Any]] = {
     "letters": {
         "kind": "dataset",
@@ -325,7 +325,7 @@ INFO: dict[str, dict[str, Any]] = {
         "applies_to": [],
         "emits": [],
         "parameters": [parameter("config", "str", "small"), parameter("n", "int | None")],
-        "example": 'cb run --system "identity | extractive" --dataset letters',
+        "example": "cb run --system SYSTEM --dataset letters",
     },
     "shorten": {
         "kind": "system",
@@ -342,7 +342,7 @@ INFO: dict[str, dict[str, Any]] = {
             parameter("side", "str", "head"),
             parameter("ratio", "float", 0.5),
         ],
-        "example": "cb run --system shorten:MAX_TOKENS --dataset hotpotqa:sample",
+        "example": "cb run --system shorten:MAX_TOKENS --dataset DATASET",
     },
     "judge": {
         "kind": "evaluator",
@@ -404,7 +404,7 @@ letters (dataset)
   configs     small, large
   parameters  config  str, default 'small'
               n       int | None, default None
-  example     cb run --system "identity | extractive" --dataset letters
+  example     cb run --system SYSTEM --dataset letters
 """,
     "shorten": """\
 shorten (system)
@@ -413,7 +413,7 @@ shorten (system)
   parameters  max_tokens  int, required
               side        str, default 'head'
               ratio       float, default 0.5
-  example     cb run --system shorten:MAX_TOKENS --dataset hotpotqa:sample
+  example     cb run --system shorten:MAX_TOKENS --dataset DATASET
 """,
     "judge": f"""\
 judge (evaluator)

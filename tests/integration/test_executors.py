@@ -340,7 +340,7 @@ def test_another_version_of_a_plugin_in_a_worker_ends_the_run(monkeypatch):
 @pytest.mark.parametrize("other", ["interleave"])
 def test_systems_that_take_turns_do_not_go_with_an_executor(other):
     """Each would want its workers at the same time."""
-    with pytest.raises(UsageError, match="--interleave and --executor do not go together"):
+    with pytest.raises(UsageError, match="--interleave and --executor cannot be combined"):
         evaluate([FakeSystem()], examples(1), [], [], executor=Inline(), **{other: True})
 
 

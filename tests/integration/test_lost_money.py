@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cbcore.exceptions import RunStoppedError
+from cbcore.results import Scored
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import compose
-from cbcore.spending import spent
 from cbcore.workers import Reply
 from tests.inline_executor import InlineCrew
 
@@ -46,8 +46,7 @@ class Judge:
 
     async def ascore(self, original, processed):
         JUDGED.append(original["id"])
-        spent(0.5, tokens=1)
-        return {"verdict": 1.0}
+        return Scored({"verdict": 1.0}, cost={"calls": 1, "spent_tokens": 1, "cost_usd": 0.5})
 
     def estimate_usd(self, calls, input_tokens):
         return 0.5 * calls

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from cb_llm_judge import LLMJudge
 from cb_openai.testing import FaultServer
 from cbcore import evaluate
-from cbcore.exceptions import RunStoppedError, UsageError
+from cbcore.exceptions import RunStoppedError, ScoringError, UsageError
+from cbcore.results import Scored
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import compose
-from cbcore.spending import metered, spent
 
 DATA = [{"id": i, "context": "c", "question": "q", "answer": "a"} for i in range(6)]
 
@@ -37,10 +37,14 @@ class Paid:
     def __init__(self, usd):
         self._usd = usd
 
+    def cost(self):
+        cost = {"calls": 2, "spent_tokens": 20}
+        if self._usd is None:
+            return {**cost, "requests_of_unknown_cost": 2}
+        return {**cost, "cost_usd": 2 * self._usd}
+
     async def ascore(self, original, processed):
-        spent(self._usd, tokens=10)
-        spent(self._usd, tokens=10)
-        return {"f1": 1.0}
+        return Scored({"f1": 1.0}, cost=self.cost())
 
 
 def run(usd=0.5, **settings):
@@ -116,15 +120,14 @@ def test_answers_of_the_store_are_judged_within_the_budget(tmp_path):
 
 class Failing(Paid):
     async def ascore(self, original, processed):
-        await super().ascore(original, processed)
-        raise ValueError("that was no verdict")
+        raise ScoringError("that was no verdict", cost=self.cost())
 
 
 def test_what_a_judge_took_before_it_failed_is_paid_too():
     """In the row, in the summary, and in the budget."""
     result = evaluate([Free()], DATA, [Failing(0.5)], progress=False)
     assert [row.metadata["scoring_usd"] for row in result.rows] == [1.0] * 6
-    assert result.rows[0].missing == {"f1": "the evaluator failed: ValueError: that was no verdict"}
+    assert result.rows[0].missing == {"f1": "ScoringError: that was no verdict"}
     assert result.summary["free"]["scoring_usd"] == 6.0
     with pytest.raises(RunStoppedError, match=r"\$3\.0000 spent"):
         evaluate([Free()], DATA, [Failing(0.5)], progress=False, budget_usd=3)
@@ -152,14 +155,6 @@ def test_stored_scores_are_not_paid_twice(tmp_path):
     assert [row.metadata["scoring_usd"] for row in again.rows] == [1.0] * 6
 
 
-def test_nobody_listens_outside_of_scoring():
-    """What a client tells there is lost on purpose: systems tell their cost themselves."""
-    spent(1.0)
-    with metered() as meter:
-        spent(2.0)
-    assert (meter.usd, meter.calls) == (2.0, 1)
-
-
 def test_a_price_file_reaches_every_model(tmp_path):
     """`--prices` goes before the tables of plugins, for systems and judges."""
     from cbcore.settings import RunSettings
@@ -177,7 +172,7 @@ def test_a_price_file_reaches_every_model(tmp_path):
     composed = compose(request)
     (system,) = composed.systems
     assert system.value.estimate_usd(1, 1_000_000) == 1000.0
-    (scorer,) = composed.sources[0].scorers
+    (scorer,) = composed.benchmarks[0].scorers
     assert scorer.evaluator.estimate_usd(0, 1_000_000) == 2000.0
 
 

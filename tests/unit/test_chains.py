@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import os
 import pickle
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from cbcore.chains import AsyncChain, Chain, Renamed, chain
 from cbcore.exceptions import ProcessError, UsageError
 from cbcore.protocols import AsyncSystem, System
-from cbcore.sent import SENT, requests_sent, told
-from cbcore.timing import _waits
+from cbcore.requests import expand_requests
+from cbcore.timing import start_waits, waiting
 
 
 class Stage:
@@ -50,17 +49,24 @@ class Raising:
 
 
 def run(stages, example):
-    """A chain's output, sync and async alike."""
+    """A chain's output, sync and async alike, without its times."""
     made = chain(stages)
     if isinstance(made, AsyncChain):
-        return asyncio.run(made.aprocess(example))
-    return made.process(example)
+        return untimed(asyncio.run(made.aprocess(example)))
+    return untimed(made.process(example))
+
+
+def untimed(output):
+    """An output without the seconds of its stages."""
+    output = dict(output)
+    metadata = {key: value for key, value in output.pop("metadata", {}).items() if key != "stage_s"}
+    return {**output, "metadata": metadata} if metadata else output
 
 
 def test_each_stage_sees_what_the_one_before_it_returned():
     """Returned fields replace those of the example. The output has only returned fields."""
     first, second = Stage("a", context="short"), Stage("b", response="answer")
-    output = Chain([first, second]).process({"context": "long", "question": "q"})
+    output = run([first, second], {"context": "long", "question": "q"})
     assert second.seen == [{"context": "short", "contexts": ["short"], "question": "q"}]
     assert output == {"context": "short", "response": "answer"}
 
@@ -173,7 +179,7 @@ def test_a_chain_is_estimated_to_cost_what_its_stages_do(prices, usd):
 def test_what_the_stages_cost_adds_up():
     """The other facts are those of the last stage; nothing of the data is taken for a cost."""
     stages = [Stage("free"), Priced("one", 0.5), Stage("silent"), Priced("two", 0.25)]
-    made = chain(stages).process({"id": 1, "metadata": {"cost_usd": 9.0}})
+    made = run(stages, {"id": 1, "metadata": {"cost_usd": 9.0}})
     assert made["metadata"] == {"cost_usd": 0.75, "by": "two"}
     assert stages[1].fields["metadata"] == {"cost_usd": 0.5, "by": "one"}
 
@@ -200,7 +206,7 @@ def test_a_stage_that_has_a_price_and_tells_no_cost_is_of_unknown_cost(cost):
     """What the others tell does not stand for all; less than nothing is no cost."""
     silent = Priced("two", 0.25)
     silent.fields = {"metadata": {"cost_usd": cost}}
-    made = chain([Priced("one", 0.5), silent]).process({"id": 1})
+    made = run([Priced("one", 0.5), silent], {"id": 1})
     assert made["metadata"] == {"cost_usd": 0.5, "requests_of_unknown_cost": 1}
 
 
@@ -214,31 +220,31 @@ def test_a_stage_without_a_price_leaves_the_sum_unknown(stages):
     failing = chain([*(made[name] for name in stages), Raising(ValueError("no"))])
     with pytest.raises(ProcessError) as caught:
         failing.process({"id": 1})
-    assert "cost_usd" not in caught.value.spent
+    assert "cost_usd" not in caught.value.cost
 
 
 @pytest.mark.parametrize(
-    ("last", "spent"),
+    ("last", "cost"),
     [
         (Raising(ValueError("no")), {"cost_usd": 0.5, "spent_tokens": 30}),
         (
-            Raising(ProcessError("no", spent={"cost_usd": 0.25, "spent_tokens": 12})),
+            Raising(ProcessError("no", cost={"cost_usd": 0.25, "spent_tokens": 12})),
             {"cost_usd": 0.75, "spent_tokens": 42},
         ),
         (
-            Raising(ProcessError("no", spent={"requests_of_unknown_cost": 2})),
+            Raising(ProcessError("no", cost={"requests_of_unknown_cost": 2})),
             {"cost_usd": 0.5, "spent_tokens": 30, "requests_of_unknown_cost": 2},
         ),
     ],
 )
-def test_a_chain_that_fails_tells_what_its_stages_took(last, spent):
+def test_a_chain_that_fails_reports_what_its_stages_cost(last, cost):
     """Those before the one that failed were paid, and so may have been that one."""
     paid = Stage("paid", metadata={"cost_usd": 0.5}, usage={"prompt_tokens": 30})
     with pytest.raises(ProcessError) as caught:
         chain([paid, last]).process({"id": 1})
-    asked = dict(caught.value.spent).pop(SENT)
+    asked = caught.value.cost["requests"]
     assert asked[0] == {"stage": "paid", "usage": {"prompt_tokens": 30}, "cost_usd": 0.5}
-    assert {key: value for key, value in caught.value.spent.items() if key != SENT} == spent
+    assert {k: v for k, v in caught.value.cost.items() if k != "requests"} == cost
 
 
 class Handing(Stage):
@@ -339,27 +345,56 @@ def test_a_chain_warms_its_stages_up():
     assert (called.warmed, awaited.warmed) == (2, 1)
 
 
+class Slow(Stage):
+    """Says how much of its time it waits."""
+
+    def __init__(self, name, waits_s):
+        super().__init__(name)
+        self.waits_s = waits_s
+
+    def process(self, example):
+        time.sleep(0.02)
+        with waiting():
+            time.sleep(self.waits_s)
+        return {self.name: 1}
+
+
+@pytest.mark.parametrize("last", [Stage("c"), Awaited("c")])
+def test_the_seconds_of_each_stage_are_in_the_metadata(last):
+    """Without what it waited. Stages of the same name are added up, those of a chain listed."""
+    inner = chain([Slow("a", 0.5), Slow("b", 0.0)])
+    made = chain([inner, Slow("a", 0.0), last])
+    example = {"id": 1, "metadata": {"from": "data"}}
+    output = (
+        asyncio.run(made.aprocess(example))
+        if isinstance(made, AsyncChain)
+        else made.process(example)
+    )
+    seconds = output["metadata"]["stage_s"]
+    assert list(seconds) == ["a", "b", "c"]
+    assert 0.04 <= seconds["a"] < 0.5
+    assert seconds["b"] >= 0.02
+    assert "stage_s" not in last.seen[0]["metadata"]
+
+
 def test_waiting_for_a_thread_is_not_the_time_of_a_stage():
-    """A called stage of an awaited chain: what passed before it was begun is told apart."""
+    """Of many called stages in an awaited chain only a few compute at a time."""
+    slow = chain([Slow("a", 0.0), Awaited("b")])
+    n = 3 * min(32, (os.cpu_count() or 1) + 4)
 
-    async def waited():
-        waits = _waits.new_waits()
-        loop = asyncio.get_running_loop()
-        with ThreadPoolExecutor(1) as pool:
-            loop.set_default_executor(pool)
-            release = threading.Event()
-            loop.run_in_executor(None, release.wait)
-            call = asyncio.ensure_future(chain([Stage("a"), Awaited("b")]).aprocess({}))
-            await asyncio.sleep(0)
-            asked = time.perf_counter()
-            await asyncio.sleep(0)
-            held = time.perf_counter() - asked
-            release.set()
-            await call
-        return waits.seconds, held
+    async def process():
+        waits = start_waits()
+        began = time.perf_counter()
+        output = await slow.aprocess({"id": 1})
+        passed = time.perf_counter() - began
+        return waits.seconds, output["metadata"]["stage_s"]["a"], passed
 
-    seconds, held = asyncio.run(waited())
-    assert seconds >= held > 0
+    async def process_all():
+        return await asyncio.gather(*[asyncio.create_task(process()) for _ in range(n)])
+
+    found = asyncio.run(process_all())
+    assert max(waited for waited, _, _ in found) > 0.02
+    assert all(waited + took <= passed for waited, took, passed in found)
 
 
 def test_a_renamed_system_differs_only_in_name():
@@ -385,7 +420,7 @@ LONG = "The Aare comes from the Alps and goes to the Rhine. " * 20
 
 
 class Asking(Stage):
-    """A stage that asks a model: it sends a template with its context, and tells of that."""
+    """A stage that asks a model: it sends a template with its context, and lists that."""
 
     def __init__(self, name, template, **fields):
         super().__init__(name, **fields)
@@ -393,19 +428,20 @@ class Asking(Stage):
 
     def process(self, example):
         prompt = self.template.format(**example)
-        to = {"endpoint": "there", "model": self.name}
-        messages = [{"role": "user", "content": prompt}]
-        return {**super().process(example), **told([messages], example, to=to)}
+        request = {"model": self.name, "messages": [{"role": "user", "content": prompt}]}
+        return {**super().process(example), "requests": [request]}
 
 
 def sent_by(stages, example):
-    """To which model each request went, and what was in it."""
-    output = chain(stages).process(dict(example))
-    found = requests_sent(example, output)
-    return [(one.to.get("model"), [text for _, text in one.messages]) for one in found]
+    """The stage and the prompt of each request; None for a stage that lists none."""
+    requests = run(stages, example).get("requests", [])
+    return [
+        (one["stage"], one["messages"][0]["content"] if "messages" in one else None)
+        for one in requests
+    ]
 
 
-def test_the_requests_of_every_stage_are_told():
+def test_the_requests_of_every_stage_are_listed():
     """Each with the texts as that stage got them, although a later one has others."""
     example = {"id": 1, "context": LONG, "question": "Where?"}
     stages = [
@@ -414,109 +450,68 @@ def test_the_requests_of_every_stage_are_told():
         Asking("large", "{context} {question} {response}", response="there"),
     ]
     assert sent_by(stages, example) == [
-        ("small", [f"Shorten: {LONG}"]),
-        ("middle", [f"Again: {LONG[:300]}"]),
-        ("large", [f"{LONG[:60]} Where? short"]),
+        ("small", f"Shorten: {LONG}"),
+        ("middle", f"Again: {LONG[:300]}"),
+        ("large", f"{LONG[:60]} Where? short"),
     ]
+    assert "requests" not in stages[1].seen[0]
 
 
-def test_what_a_chain_tells_repeats_neither_the_context_nor_what_became_of_it():
-    """Of a thousand characters in two prompts no more is kept than who sent them to whom."""
-    stages = [
-        Asking("small", "Shorten: {context}", context=LONG[:500]),
-        Asking("large", "{context}"),
-    ]
-    kept = chain(stages).process({"id": 1, "context": LONG})[SENT]
-    assert "Aare" not in str(kept)
-
-
-def test_a_stage_that_changes_what_it_is_given_in_place_changes_no_request():
-    """Many do: what the chain was given is as it was."""
-
-    class InPlace(Stage):
-        def process(self, example):
-            example["context"] = "short"
-            return example
-
-    example = {"id": 1, "context": LONG, "question": "Where?"}
-    stages = [InPlace("cut"), Asking("large", "{context} {question}", response="x")]
-    assert sent_by([*stages, Stage("other", context="none")], example) == [
-        ("large", ["short Where?"])
-    ]
-
-
-def test_a_reader_that_is_no_model_is_billed_as_one_would_be():
-    """As beside full context and the same reader, and after what the compressor sent."""
-    example = {"id": 1, "context": LONG, "question": "Where?"}
+def test_a_reader_that_lists_no_request_is_named():
+    """It answers after what the compressor sent, and a model in its place would be asked."""
+    example = {"id": 1, "context": LONG}
     stages = [Asking("small", "Shorten: {context}", context=LONG[:50]), Stage("r", response="x")]
-    expected = [("small", [f"Shorten: {LONG}"]), (None, [f"{LONG[:50]}\n\nWhere?"])]
-    assert sent_by(stages, example) == expected
-    assert sent_by(stages[:1], example) == expected
+    assert sent_by(stages, example) == [("small", f"Shorten: {LONG}"), ("r", None)]
+    assert run(stages, example)["requests"][1] == {"stage": "r", "answered": True}
+    assert sent_by(stages[1:], example) == []
 
 
 def test_what_only_puts_an_answer_in_order_asks_nobody():
     """The model has answered before it."""
-    stages = [Asking("large", "{context} {question}", response=" x "), Stage("strip", response="x")]
-    example = {"id": 1, "context": LONG, "question": "Where?"}
-    assert sent_by(stages, example) == [("large", [f"{LONG} Where?"])]
+    stages = [Asking("large", "{context}", response=" x "), Stage("strip", response="x")]
+    assert sent_by(stages, {"id": 1, "context": LONG}) == [("large", LONG)]
 
 
 def test_a_stage_that_reports_a_usage_has_asked_somebody():
-    """Nobody knows what was in the prompt; how long it was, and what it cost, is known."""
+    """The prompt is not known. How long it was, and what it cost, is known."""
     usage = {"prompt_tokens": 30, "completion_tokens": 4}
     shortened = Stage("own", context="short", usage=usage, metadata={"cost_usd": 0.5})
-    example = {"id": 1, "context": LONG, "question": "Where?"}
-    output = chain([shortened, Stage("r", response="x")]).process(dict(example))
-    first, reader = requests_sent(example, output)
-    assert (first.stage, first.usage, first.cost_usd) == ("own", usage, 0.5)
-    assert (list(first.messages), reader.told) == ([], False)
-    alone = chain([Stage("cut"), Stage("r", response="x", usage=usage)]).process(dict(example))
-    assert SENT not in alone
-    assert requests_sent(example, alone)[0].usage == usage
+    output = run([shortened, Stage("r", response="x")], {"id": 1, "context": LONG})
+    assert output["requests"] == [
+        {"stage": "own", "usage": usage, "cost_usd": 0.5},
+        {"stage": "r", "answered": True},
+    ]
+    alone = run([Stage("cut"), Stage("r", response="x", usage=usage)], {"id": 1})
+    assert "requests" not in alone
 
 
-def test_a_chain_in_a_chain_tells_of_its_own_stages():
+def test_the_usages_of_several_turns_are_added_up():
+    """Of a stage that asked somebody and did not answer."""
+    usages = [{"prompt_tokens": 30}, {"prompt_tokens": 4}]
+    output = run([Stage("own", context="c", usage=usages), Stage("r", response="x")], {"id": 1})
+    assert output["requests"][0] == {"stage": "own", "usage": {"prompt_tokens": 34}}
+
+
+def test_a_chain_in_a_chain_lists_the_requests_of_its_own_stages():
     """Under their names."""
     inner = chain([Asking("small", "1 {context}"), Asking("middle", "2 {context}", context="c")])
-    example = {"id": 1, "context": LONG}
-    output = chain([inner, Asking("large", "3 {context}", response="x")]).process(dict(example))
-    found = [(one.stage, one.messages[0][1]) for one in requests_sent(example, output)]
+    stages = [inner, Asking("large", "3 {context}", response="x")]
+    found = sent_by(stages, {"id": 1, "context": LONG})
     assert found == [("small", f"1 {LONG}"), ("middle", f"2 {LONG}"), ("large", "3 c")]
 
 
-@pytest.mark.parametrize("kept", [7, ["x"], [{}], [{"same": 0, "messages": [["user", [["?"]]]]}]])
-def test_what_a_stage_tells_wrongly_is_an_error_of_who_reads_it(kept):
-    """The chain goes on."""
-    output = chain([Stage("odd", **{SENT: kept}), Stage("r", response="x")]).process({"id": 1})
+@pytest.mark.parametrize("requests", [7, ["x"]])
+def test_requests_that_cannot_be_read_are_kept_for_who_reads_them(requests):
+    """The chain goes on, and its requests are not complete without them."""
+    output = run([Stage("odd", requests=requests), Stage("r", response="x")], {"id": 1})
     assert output["response"] == "x"
-    with pytest.raises(ValueError, match=SENT):
-        requests_sent({"id": 1}, output)
+    with pytest.raises(ValueError, match="requests"):
+        expand_requests({"id": 1}, output)
 
 
-class Charging(Asking):
-    """A stage that reports what was counted, and knows what a token costs."""
-
-    def __init__(self, name, usd, tokens):
-        super().__init__(name, "{context}", response="x")
-        self.usd = usd
-        self.tokens = tokens
-
-    def process(self, example):
-        output = super().process(example)
-        output[SENT][0]["usage"] = {"prompt_tokens": self.tokens}
-        return output
-
-    def cost_usd_of(self, usages):
-        return None if self.usd is None else self.usd * sum(u["prompt_tokens"] for u in usages)
-
-
-@pytest.mark.parametrize(
-    ("prices", "cost"), [((2.0, 5.0), 2.0 * 10 + 5.0 * 100), ((2.0, None), 1.5)]
-)
-def test_a_stored_output_of_a_chain_is_priced_stage_by_stage(prices, cost):
-    """Also where two stages are called alike; as it was, where one price is not known."""
-    first, second = (Charging("same", usd, n) for usd, n in zip(prices, (10, 100), strict=True))
-    whole = chain([Stage("free"), first, second])
-    output = {**whole.process({"id": 1, "context": LONG}), "metadata": {"cost_usd": 1.5, "a": 1}}
-    assert whole.repriced(output) == {"cost_usd": cost, "a": 1}
-    assert whole.repriced({"metadata": {"cost_usd": 1.5}}) == {"cost_usd": 1.5}
+def test_a_field_of_the_data_is_not_taken_for_requests():
+    """A dataset may call a column so."""
+    example = {"id": 1, "context": "c", "requests": ["of the data"]}
+    reader = Stage("r", response="x")
+    assert run([Handing("a"), reader], example) == {"context": "c", "response": "x"}
+    assert reader.seen[0]["requests"] == ["of the data"]

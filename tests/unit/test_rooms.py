@@ -14,7 +14,7 @@ FLAT = {
     "contract": "exceptions names kinds components protocols hookspecs results "
     "boundary contexts introspection records plain secrets settings texts stats "
     "workers",
-    "toolbox": "columns sent spending identity tokens timing chains usercode "
+    "toolbox": "columns requests identity tokens timing chains usercode "
     "trust bounded_yaml files remote "
     "hf scoring _logging",
     "asking": "specs binding registry provenance",

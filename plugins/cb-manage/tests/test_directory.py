@@ -65,3 +65,9 @@ def test_without_words_all_are_found():
 def test_packages_are_found_by_what_they_offer(kind, name, packages):
     """By kind and name, and packages by their own name."""
     assert find_packages(kind, name) == packages
+
+
+def test_the_package_that_gives_the_default_score_is_known():
+    """Without it, a run on questions cannot say what quality means."""
+    assert find_packages("score", "f1") == ["cb-answerquality"]
+    assert find_packages("score", "nonsense") == []

@@ -12,6 +12,7 @@ from cb_memory import Bm25
 from cb_memory.nouns import IngestResult, QueryResult, Retrieved
 from cbcore import evaluate
 from cbcore.exceptions import UsageError
+from cbcore.results import EvalResult
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import compose
 
@@ -438,3 +439,30 @@ def test_a_run_file_says_the_same(tmp_path, monkeypatch):
     assert "| words |" in result.output
     assert "| window:k=3 |" in result.output
     assert "### Memory" in result.output
+
+
+def test_stored_answers_are_scored_again(tmp_path, monkeypatch):
+    """No memory is fed or asked for it."""
+    from click.testing import CliRunner
+
+    from cbcore.cli import cli
+
+    (tmp_path / "mine.py").write_text(
+        "from pathlib import Path\n"
+        "class Once:\n"
+        "    name = 'once'\n"
+        "    identity = 'once'\n"
+        "    def reset(self): Path('fed').touch(exist_ok=False)\n"
+        "    def ingest(self, items): ...\n"
+        "    def query(self, question, budget=None): return question\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    command = ["run", "--memory", "py:./mine.py:Once", "-d", "locomo:sample", "-n", "2"]
+    assert CliRunner().invoke(cli, command).exit_code == 0
+    result = CliRunner().invoke(
+        cli, ["rescore", "latest", "-e", "answer_quality", "-o", "json=again.json"]
+    )
+    assert result.exit_code == 0, result.output
+    again = EvalResult.load("again.json")
+    assert again.config["score_field"] == "f1"
+    assert again.counts()["once"].scored == 2

@@ -8,7 +8,6 @@ from cb_openai import OpenAI
 from cbcore import evaluate
 from cbcore.chains import chain
 from cbcore.exceptions import RunStoppedError, UsageError
-from cbcore.sent import SENT
 
 EXAMPLES = [{"id": i, "context": "Paris is in France.", "question": "Where?"} for i in range(30)]
 COST = (60 * 2.5 + 40 * 1.25 + 2 * 10) / 1e6
@@ -81,7 +80,7 @@ def test_a_conversation_that_fails_tells_what_its_turns_cost(server):
     url = server.url(fault="refusal", after=2)
     (row,), _ = run(asked(url), [{"id": 1, "turns": ["one", "two", "three"]}])
     assert row.error.startswith("NoAnswerError: refused")
-    asked_for = row.metadata.pop(SENT)
+    asked_for = row.metadata.pop("requests")
     assert row.metadata == {"cost_usd": pytest.approx(3 * COST), "spent_tokens": 306}
     assert [one["usage"]["prompt_tokens"] for one in asked_for] == [100, 100, 100]
 
@@ -90,9 +89,9 @@ def test_a_chain_that_fails_tells_what_its_stages_cost(server):
     """The first stage was paid before the second was refused."""
     stages = [asked(server.url(), name="a"), asked(server.url(fault="refusal"), name="b")]
     (row,), _ = run(chain(stages), EXAMPLES[:1])
-    asked_for = row.metadata.pop(SENT)
+    asked_for = row.metadata.pop("requests")
     assert row.metadata == {"cost_usd": pytest.approx(2 * COST), "spent_tokens": 204}
-    assert [(one["stage"], one["to"]["model"]) for one in asked_for] == [
+    assert [(one["stage"], one["model"]) for one in asked_for] == [
         ("a", "gpt-4o"),
         ("b", "gpt-4o"),
     ]

@@ -11,7 +11,6 @@ from aiohttp import web
 from cb_openai import OpenAI
 from cb_openai.errors import EndpointError
 from cb_openai.testing import FaultServer
-from cbcore.sent import requests_sent
 
 REQUESTS = [("The cat is", " on the mat"), ("The cat is ", "away")]
 
@@ -186,9 +185,9 @@ def test_what_likelihoods_cost_is_told():
         {"prompt_tokens": 6, "completion_tokens": 1},
         {"prompt_tokens": 4, "completion_tokens": 1},
     ]
-    (request,) = requests_sent({"question": "?"}, output)
-    assert request.cost_usd == output["metadata"]["cost_usd"]
-    assert request.usage == {"prompt_tokens": 10, "completion_tokens": 2}
+    (request,) = output["requests"]
+    assert request["cost_usd"] == output["metadata"]["cost_usd"]
+    assert request["usage"] == {"prompt_tokens": 10, "completion_tokens": 2}
 
 
 def test_what_likelihoods_cost_is_unknown_without_a_price():

@@ -7,9 +7,14 @@ import math
 import pytest
 
 from cb_sweeps import sweep
+from cb_sweeps.search import search
+from cb_testing import catalog_from
 from cbcore import evaluate
 from cbcore.exceptions import RunStoppedError, UsageError
 from cbcore.kept import kept_runs
+from cbcore.plugins.catalog import Catalog
+from cbcore.plugins.installed import read_distributions
+from cbcore.settings import RunSettings
 
 N = 12
 DATA = [{"id": i, "context": " ".join(["word"] * 40), "need": i % 12} for i in range(N * 5)]
@@ -110,9 +115,10 @@ def test_a_run_without_sweeps_is_an_ordinary_run():
     assert list(result.summary) == ["whole"]
 
 
-def test_one_saved_run_holds_all_points_and_no_call_is_made_twice(tmp_path):
+@pytest.mark.parametrize("rows", ["memory", "disk"])
+def test_one_saved_run_holds_all_points_and_no_call_is_made_twice(tmp_path, rows):
     """The last of the runs behind a search finds every output in the cache."""
-    result = run("budget=1..16/1", cache_dir=tmp_path)
+    result = run("budget=1..16/1", cache_dir=tmp_path, rows=rows)
     assert all(row.recalled for row in result.rows)
     (saved,) = kept_runs(tmp_path)
     assert saved.state == "finished"
@@ -194,3 +200,27 @@ def test_a_run_cannot_be_adaptive():
     with pytest.raises(UsageError, match="several benchmarks") as caught:
         evaluate([Whole()], DATA, progress=False, adaptive=True)
     assert "cb sweep --adaptive" in str(caught.value.hint)
+
+
+def test_systems_that_other_flags_add_are_compared_with():
+    """A proxy joins every run of the search; the rows of a point are those of the point alone."""
+    settings = RunSettings(
+        systems=[f"py:{__file__}:Cut,budget=1..16/1"],
+        datasets=[DATA],
+        evaluators=[Answered()],
+        progress=False,
+        order=["systems"],
+    )
+
+    class Adding:
+        """The hooks of a plugin that adds a system."""
+
+        @staticmethod
+        def cb_configure(settings):
+            settings.systems = [*settings.systems, Whole()]
+
+    catalog = Catalog(read_distributions())
+    catalog.plugins += catalog_from(Adding()).plugins
+    result = search(settings, catalog)
+    assert "whole" in result.systems
+    assert 1 < len(result.systems) < 8

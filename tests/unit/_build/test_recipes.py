@@ -14,7 +14,7 @@ from cbcore.settings import RunSettings
 
 
 def test_objects_of_a_plugin_ask_for_its_version_although_no_record_tells_of_them():
-    """Such as the scorers that an extension makes for its tasks."""
+    """Such as the scorers that a plugin makes for its benchmarks."""
     scorer = Scorer.of(Part(AnswerQuality()))
     recipe = recipe_for(Part(FakeSystem()), [scorer], RunSettings())
     versions = pickle.loads(recipe.payload).versions

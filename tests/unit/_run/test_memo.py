@@ -13,7 +13,6 @@ import pytest
 from cbcore._run import memo as memo_module
 from cbcore._run.keeping import Keeping, KeptExamples
 from cbcore._run.memo import Memo
-from cbcore._run.outputs import StoredOutput
 from cbcore._run.parts import Part
 from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.work import Work, number
@@ -427,21 +426,3 @@ def test_keys_in_another_order_are_found_with_little_memory(store):
 
 def batched(joined):
     return (joined[start : start + 16] for start in range(0, len(joined), 16))
-
-
-@pytest.mark.parametrize(
-    ("repriced", "cost"),
-    [
-        (lambda output: {**output["metadata"], "cost_usd": 2.0}, 2.0),
-        (lambda output: {}, 1.0),
-        (lambda output: 7, 1.0),
-        (lambda output: output["no such field"], 1.0),
-        (True, 1.0),
-        (None, 1.0),
-    ],
-)
-def test_what_a_stored_output_costs_is_said_by_its_system(repriced, cost):
-    """By the prices of now; whatever else a system has under that name does no harm."""
-    own = {"metadata": {"cost_usd": 1.0}, "response": "x"}
-    stored = StoredOutput(own, [], 1.5, {}, repriced=repriced)
-    assert stored.output() == {"metadata": {"cost_usd": cost}, "response": "x"}

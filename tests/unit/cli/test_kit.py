@@ -31,6 +31,8 @@ def test_the_public_names():
         "make_outputs",
         "offered_records",
         "pass_settings",
+        "run_benchmark",
+        "run_command",
         "shared_options",
         "tool_table",
     ]

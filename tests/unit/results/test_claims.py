@@ -12,8 +12,8 @@ from cbcore.results import EvalRow
 from cbcore.results.summary import sum_up
 from cbcore.results.verdicts import format_needed
 from cbcore.stats import Units, examples_needed, measured_mean, measured_ratio, ratio_of
-from cbcore.stats._measured import Terms
-from cbcore.stats._paired import difference_of
+from cbcore.stats.measured import Terms
+from cbcore.stats.paired import difference_of
 
 F1, TRUE_F1 = statistics.f1_like, 0.5
 

@@ -275,7 +275,7 @@ def test_estimates_and_verdicts_survive_a_file():
     """Unbounded intervals too, which JSON has no word for."""
     by_system = {"a": rows("a", noisy(1)), "b": rows("b", noisy(2), 30)}
     found = sum_up(by_system, [Mean(), Saved()], "f1")
-    from cbcore.stats._estimates import ratio_of
+    from cbcore.stats.estimates import ratio_of
 
     found.estimates["a"]["odd"] = ratio_of([100.0] * 10, [1.0] + [0.0] * 9)
     result = EvalResult(

@@ -15,8 +15,7 @@ from cbcore.stats import (
     paired_mean_of,
     paired_p_value,
 )
-from cbcore.stats._estimates import rate_of, ratio_of
-from cbcore.stats._quantiles import clustered_quantile_of, quantile_of
+from cbcore.stats.estimates import clustered_quantile_of, quantile_of, rate_of, ratio_of
 
 N_RUNS = 2000
 

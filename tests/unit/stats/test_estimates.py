@@ -16,8 +16,8 @@ from cbcore.stats import (
     measured_mean,
     measured_ratio,
 )
-from cbcore.stats._estimates import rate_of, ratio_of
-from cbcore.stats._measured import Terms
+from cbcore.stats.estimates import rate_of, ratio_of
+from cbcore.stats.measured import Terms
 
 
 def ones(k, n):

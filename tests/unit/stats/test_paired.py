@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from cb_compare.comparing import smallest_effect
 from cbcore.stats import Units, examples_needed, holm, paired_p_value
-from cbcore.stats._measured import Terms
-from cbcore.stats._paired import difference_of, mcnemar_mid_p
+from cbcore.stats.measured import Terms
+from cbcore.stats.paired import difference_of, mcnemar_mid_p
 
 MAIZE = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
 

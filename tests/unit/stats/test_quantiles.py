@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore.stats import Units, estimate_of, measured_quantile, quantile_at, quantile_of
-from cbcore.stats._quantiles import clustered_quantile_of
+from cbcore.stats import Units, estimate_of, measured_quantile, quantile_at
+from cbcore.stats.estimates import clustered_quantile_of, quantile_of
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=60), st.sampled_from([0.5, 0.95, 0.99]))

@@ -12,11 +12,11 @@ from typing import Any, TypeAlias
 import attrs
 
 from cb_cost.caching import Request
+from cb_cost.prompts import SentRequest, read_requests
 from cb_cost.row_requests import PROMPT, described, tokens_in
 from cb_cost.times import Time, read_time
 from cbcore.exceptions import MissingScoreError
 from cbcore.results import Scored
-from cbcore.sent import SentRequest, requests_sent
 from cbcore.tokens import DEFAULT_ENCODING, Encoding, Words
 
 _PIECE, _LONG_PIECE, _FAR = 64, 256, 16_384
@@ -37,8 +37,8 @@ class PromptBlocks:
     """Keeps of each row which prompts were sent, piece by piece, as digests of all up to there.
 
     That is what a prompt cache is replayed on, by the metric `net_cost`. The prompts are those
-    that a system tells of (`cbcore.sent`), system prompt, template and tools included, as
-    `openai` and `local` do, of every stage of a chain; of another, context and question as it
+    in the `requests` of an output, system prompt, template and tools included, as `openai` and
+    `local` write them, of every stage of a chain; of another, context and question as it
     passed them on, or the turns of a conversation with its replies: a request for every reply.
     Emits `prompt_tokens_sent`, the tokens of all requests of the row.
     """
@@ -54,7 +54,7 @@ class PromptBlocks:
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scored:
         """Note what was sent. Raises `MissingScoreError` where there is no text."""
         try:
-            sent = requests_sent(original, processed)
+            sent = read_requests(original, processed)
         except ValueError as error:
             raise MissingScoreError(str(error)) from error
         if not any(one.usage or any(text for _, text in one.messages) for one in sent):

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from cb_cost.caching import Request
-from cbcore.sent import SENT, SentRequest
+from cb_cost.prompts import SentRequest, read_request
 
 PROMPT, CACHED, REPLY = "prompt_tokens", "cached_tokens", "completion_tokens"
 """What an endpoint counts of a request."""
@@ -16,7 +16,7 @@ PROMPT, CACHED, REPLY = "prompt_tokens", "cached_tokens", "completion_tokens"
 
 @attrs.frozen(repr=False, eq=False)
 class Asked:
-    """One request of a row, and what is known of it; see `cbcore.sent.SentRequest`.
+    """One request of a row, and what is known of it; see `SentRequest`.
 
     `prompt_tokens` and `cached_tokens` are there where the endpoint has counted both of them, or
     where nothing is known of the prompt but its size. Nobody knows `reply_tokens` that are None.
@@ -90,30 +90,24 @@ def asked_of(details: Mapping[str, Any], requests: Sequence[Request]) -> Iterato
 
 def asked_in_vain(metadata: Mapping[str, Any]) -> Iterator[Asked]:
     """The requests of a row that failed, as far as they are known: what was counted, or paid."""
-    entries = metadata.get(SENT)
-    if not isinstance(entries, list):
+    requests = metadata.get("requests")
+    if not isinstance(requests, list):
         cost_usd = _dollars(metadata.get("cost_usd"))
         if cost_usd:
             yield Asked(cost_usd=cost_usd)
         return
-    stage: Any = None
-    to: Any = {}
-    for entry in entries:
-        if not isinstance(entry, Mapping):
-            continue
-        if "stage" in entry or "to" in entry:
-            stage, to = entry.get("stage"), entry.get("to") or {}
-        usage, lost = entry.get("usage"), entry.get("lost")
-        usage = usage if isinstance(usage, Mapping) else {}
-        yield Asked(
-            to=to if isinstance(to, Mapping) else {},
-            stage=None if stage is None else str(stage),
-            prompt_tokens=tokens_in(usage, PROMPT),
-            cached_tokens=tokens_in(usage, CACHED),
-            reply_tokens=tokens_in(usage, REPLY),
-            lost=lost if type(lost) is int and lost > 0 else 0,
-            cost_usd=_dollars(entry.get("cost_usd")),
-        )
+    for entry in requests:
+        if isinstance(entry, Mapping):
+            request = read_request({**entry, "messages": ()})
+            yield Asked(
+                to=request.to,
+                stage=None if request.stage is None else str(request.stage),
+                prompt_tokens=tokens_in(request.usage, PROMPT),
+                cached_tokens=tokens_in(request.usage, CACHED),
+                reply_tokens=tokens_in(request.usage, REPLY),
+                lost=request.lost,
+                cost_usd=_dollars(entry.get("cost_usd")),
+            )
 
 
 def _dollars(value: Any) -> float | None:

@@ -12,6 +12,8 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from cb_llm_judge.panel import poll
 from cb_llm_judge.replies import read_reply
 from cb_llm_judge.rubrics import SYSTEM_PROMPT
@@ -25,7 +27,7 @@ from cb_llm_judge.verdicts import (
     Verdict,
     rating_form,
 )
-from cb_openai.prices import tell_spent
+from cb_openai.prices import request_cost
 from cb_openai.settings import Connection
 from cbcore.components import describe_exception
 from cbcore.records import by_field
@@ -98,28 +100,31 @@ class JudgeClient:
         verdict = given.majority()
         reason = next(v.verdict.reason for v in given.votes if v.verdict.value == verdict)
         votes = tuple(int(v.verdict.value) for v in given.votes) if self.votes > 1 else ()
-        return BinaryVerdict(1 if verdict == 1 else 0, reason, votes)
+        return BinaryVerdict(1 if verdict == 1 else 0, reason, votes, given.cost)
 
     async def rate(self, prompt: str, low: int = 1, high: int = 5) -> Rating:
         """A place on a scale of whole numbers: the mean of the votes. Raises `JudgeError`."""
         given = await poll([self], prompt, rating_form(low, high), self.votes)
         given.check_quorum()
         score = given.number("mean")
-        return Rating(score, given.reason_nearest(score))
+        return Rating(score, given.reason_nearest(score), given.cost)
 
     async def ask(self, prompt: str, form: Form, *, seed: int | None = None) -> Verdict:
         """One verdict in a form, whatever `votes` is. Raises `JudgeError`."""
-        text = await self._complete(f"{prompt}\n\n{form.instruction}", form, seed)
+        text, cost = await self._complete(f"{prompt}\n\n{form.instruction}", form, seed)
         try:
-            return read_reply(text, form)
+            return attrs.evolve(read_reply(text, form), cost=cost)
         except JudgeError as error:
-            raise JudgeError(f"judge {self.model}: {error.message}") from error
+            raise JudgeError(f"judge {self.model}: {error.message}", cost=cost) from error
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.aclose()
 
-    async def _complete(self, prompt: str, form: Form, seed: int | None) -> str:
+    async def _complete(
+        self, prompt: str, form: Form, seed: int | None
+    ) -> tuple[str, dict[str, Any]]:
+        """The reply, and what all requests for it cost."""
         from cb_openai import EndpointError
 
         messages = [
@@ -134,30 +139,28 @@ class JudgeClient:
         try:
             if self._takes_schema is not False:
                 try:
-                    reply = self._paid(
-                        await self._client.chat(
-                            messages, response_format=form.response_format, **options
-                        )
+                    reply = await self._client.chat(
+                        messages, response_format=form.response_format, **options
                     )
                 except EndpointError as error:
                     if self._takes_schema or error.status not in _REFUSED_AS_REQUESTED:
                         raise
                 else:
                     self._takes_schema = True
-                    return reply.text or ""
-            reply = self._paid(await self._client.chat(messages, **options))
+                    return reply.text or "", self._cost_of(reply)
+            reply = await self._client.chat(messages, **options)
         except EndpointError as error:
-            tell_spent(self.price, error.usage, error.lost_attempts, billed=error.may_be_billed)
+            cost = request_cost(
+                self.price, error.usage, error.lost_attempts, billed=error.may_be_billed
+            )
             hint = f" ({error.hint})" if error.hint else ""
-            raise JudgeError(f"judge {self.model}: {error.message}{hint}") from error
+            raise JudgeError(f"judge {self.model}: {error.message}{hint}", cost=cost) from error
         # Only now is it certain that it was the schema which the endpoint did not take.
         self._takes_schema = False
-        return reply.text or ""
+        return reply.text or "", self._cost_of(reply)
 
-    def _paid(self, reply: Reply) -> Reply:
-        """The reply, of which it is told what it cost."""
-        tell_spent(self.price, reply.usage, reply.lost_attempts)
-        return reply
+    def _cost_of(self, reply: Reply) -> dict[str, Any]:
+        return request_cost(self.price, reply.usage, reply.lost_attempts)
 
 
 class FunctionJudge:

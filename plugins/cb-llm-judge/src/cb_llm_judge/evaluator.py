@@ -124,7 +124,7 @@ class LLMJudge:
             ]
         if given.failures:
             details["failed"] = list(given.failures)
-        return Scored(scores=scores, details=details)
+        return Scored(scores=scores, details=details, cost=given.cost)
 
     @property
     def estimate_usd(self) -> Callable[[int, int], float] | None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import statistics
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import attrs
 
 from cb_llm_judge.verdicts import Form, JudgeError, Verdict
+from cb_openai.prices import add_costs
 
 Combine: TypeAlias = Literal["majority", "mean", "median"]
 
@@ -36,10 +37,11 @@ class Vote:
 
 @attrs.frozen
 class Poll:
-    """All votes on one question, and the reasons why some were not given."""
+    """All votes on one question, the reasons why some were not given, and what all cost."""
 
     votes: tuple[Vote, ...]
     failures: tuple[str, ...] = ()
+    cost: Mapping[str, Any] = attrs.field(factory=dict, eq=False)
 
     @property
     def values(self) -> list[int | str]:
@@ -49,17 +51,19 @@ class Poll:
         """Raise unless more than half of the votes could be used."""
         n_asked = len(self.votes) + len(self.failures)
         if n_asked == 1 and self.failures:
-            raise JudgeError(self.failures[0])
+            raise JudgeError(self.failures[0], cost=self.cost)
         if 2 * len(self.votes) <= n_asked:
             raise JudgeError(
-                f"{len(self.failures)} of {n_asked} votes failed; the first: {self.failures[0]}"
+                f"{len(self.failures)} of {n_asked} votes failed; the first: {self.failures[0]}",
+                cost=self.cost,
             )
 
     def majority(self) -> int | str:
         """What more than half of the votes say. Raises where no value has that many."""
         value, count = Counter(self.values).most_common(1)[0]
         if 2 * count <= len(self.votes):
-            raise JudgeError(f"no verdict has a majority: {', '.join(map(str, self.values))}")
+            values = ", ".join(map(str, self.values))
+            raise JudgeError(f"no verdict has a majority: {values}", cost=self.cost)
         return value
 
     def number(self, combine: Combine) -> float:
@@ -91,7 +95,9 @@ async def poll(askers: Sequence[Asker], prompt: str, form: Form, votes: int) -> 
         for number in range(votes)
     ]
     outcomes = await asyncio.gather(*(call for _, call in asked), return_exceptions=True)
-    given, failures = [], []
+    given: list[Vote] = []
+    failures: list[str] = []
+    costs: list[Mapping[str, Any]] = []
     for (asker, _), outcome in zip(asked, outcomes, strict=True):
         if isinstance(outcome, JudgeError):
             failures.append(outcome.message)
@@ -99,4 +105,5 @@ async def poll(askers: Sequence[Asker], prompt: str, form: Form, votes: int) -> 
             raise outcome
         else:
             given.append(Vote(asker.model, outcome))
-    return Poll(tuple(given), tuple(failures))
+        costs.append(outcome.cost)
+    return Poll(tuple(given), tuple(failures), add_costs(*costs))

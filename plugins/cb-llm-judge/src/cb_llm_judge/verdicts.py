@@ -7,7 +7,7 @@ that a reply cut short still holds it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import attrs
@@ -22,10 +22,11 @@ class JudgeError(MissingScoreError):
 
 @attrs.frozen
 class Verdict:
-    """One reply, read: the value of the form's key, and the reason given for it."""
+    """One reply, read: the value of the form's key, the reason given for it, and its cost."""
 
     value: int | str
     reason: str = ""
+    cost: Mapping[str, Any] = attrs.field(factory=dict, eq=False)
 
 
 @attrs.frozen
@@ -35,6 +36,7 @@ class BinaryVerdict:
     verdict: Literal[0, 1]
     reason: str = ""
     votes: tuple[int, ...] = ()
+    cost: Mapping[str, Any] = attrs.field(factory=dict, eq=False)
 
 
 @attrs.frozen
@@ -43,6 +45,7 @@ class Rating:
 
     score: float
     reason: str = ""
+    cost: Mapping[str, Any] = attrs.field(factory=dict, eq=False)
 
 
 @attrs.frozen

@@ -11,7 +11,6 @@ from typing import Any
 from cb_local import prompts
 from cb_local.engine import Completion, Engine, EngineOptions, default_threads, shared_engine
 from cb_local.models import BUNDLED, find_model
-from cbcore import sent
 from cbcore.contexts import history_of
 from cbcore.exceptions import DataError, MissingExtraError
 from cbcore.specs import Spec
@@ -106,7 +105,7 @@ class Local:
             "response": said.text.strip(),
             "usage": dict(said.usage),
             "metadata": {"finish_reason": said.finish_reason},
-            **sent.told([messages], example, **self._came([said])),
+            "requests": [self._request(messages, said)],
         }
 
     def _converse(self, example: dict[str, Any]) -> dict[str, Any]:
@@ -114,12 +113,15 @@ class Local:
         turns = prompts.turn_messages(example, self.prompt, system=self.name)
         messages = self._opening()
         answered: list[Completion] = []
-        requests: list[list[dict[str, str]]] = []
+        requests: list[dict[str, Any]] = []
+        n_opening = len(messages)
         for turn, following in zip_longest(turns, turns[1:]):
             messages.append(turn)
             if turn["role"] == "user" and (following is None or following["role"] == "user"):
-                requests.append(list(messages))
                 answered.append(self._complete(messages))
+                request = self._request(list(messages), answered[-1])
+                requests.append({**request, "n_opening": n_opening})
+                n_opening = len(messages)
                 messages.append({"role": "assistant", "content": answered[-1].text})
         if not answered:
             raise DataError(
@@ -130,13 +132,7 @@ class Local:
         return {
             "response": replies[-1],
             "turn_responses": replies,
-            **sent.told(
-                requests,
-                example,
-                replies=replies,
-                n_opening=len(self._opening()),
-                **self._came(answered),
-            ),
+            "requests": requests,
             "usage": [dict(said.usage) for said in answered],
             "metadata": {"finish_reason": answered[-1].finish_reason},
         }
@@ -149,10 +145,10 @@ class Local:
         asked = [(str(context), str(continuation)) for context, continuation in requests]
         return [list(one) for one in shared_engine(self._options).likelihoods(self.name, asked)]
 
-    def _came(self, answered: Sequence[Completion]) -> dict[str, Any]:
-        """Who was asked, and what came of each request; see `cbcore.sent`."""
-        came = [{"usage": dict(said.usage)} for said in answered]
-        return {"to": {"endpoint": "local", "model": self._options.alias}, "came": came}
+    def _request(self, messages: Sequence[Mapping[str, Any]], said: Completion) -> dict[str, Any]:
+        """One request as outputs list it."""
+        to = {"endpoint": "local", "model": self._options.alias}
+        return {**to, "messages": messages, "usage": dict(said.usage)}
 
     def _opening(self) -> list[dict[str, str]]:
         if self.system_prompt is None:

@@ -62,10 +62,12 @@ def list_offers() -> list[tuple[str, str, str]]:
 def find_packages(kind: str, name: str) -> list[str]:
     """The packages that offer a component called `name` or `package/name`.
 
-    For the kind `plugin`, the package of that name.
+    For the kind `plugin`, the package of that name; for `score`, those that describe the score.
     """
     if kind == "plugin":
         return [e.name for e in read_directory() if canonical(e.name) == canonical(name)]
+    if kind == "score":
+        return [e.name for e in read_directory() if name in _WORD.findall(e.what.lower())]
     owner, _, bare = name.rpartition("/")
     return [
         package

@@ -114,7 +114,7 @@ class Conversation:
             if isinstance(error, asyncio.TimeoutError) and self._timeout_s is not None:
                 told = f"ingest exceeded its limit of {self._timeout_s:g} s ({self._progress()})"
                 self._worker = Worker("cb-memory-late")  # the other one may never come back
-            self._failure = ProcessError(redact(told), spent=self.ingested.spent)
+            self._failure = ProcessError(redact(told), cost=self.ingested.spent)
         else:
             self._memory = memory
 
@@ -181,10 +181,10 @@ class Conversation:
     async def query(self, question: Question, budget: int | None) -> tuple[QueryResult, float]:
         """What the memory says, and what it took. Raises what kept it from being fed."""
         if self._failure is not None:
-            failure, spent = self._failure, self._failure.spent
+            failure, cost = self._failure, self._failure.cost
             # The first who is told carries what feeding it took; nothing is paid twice.
             self._failure = ProcessError(failure.message)
-            raise ProcessError(failure.message, spent=dict(spent))
+            raise ProcessError(failure.message, cost=dict(cost))
         started = time.perf_counter()
         try:
             told = await self._worker.call(self._memory.query, question, budget)

@@ -98,7 +98,7 @@ class StageLatency:
             rows = given if isinstance(given, Sequence) else list(given)
             stages: dict[str, list[float]] = {}
             for place, row in enumerate(rows):
-                told = row.metadata.get("stage_s")
+                told = None if row.recalled else row.metadata.get("stage_s")
                 for stage, seconds in told.items() if isinstance(told, Mapping) else ():
                     own = stages.setdefault(str(stage), [math.nan] * len(rows))
                     own[place] = seconds

@@ -8,7 +8,7 @@ from typing import Any
 
 from cb_openai.client import ChatClient
 from cb_openai.errors import BadReplyError, EndpointError, Outcome
-from cb_openai.prices import tell_spent
+from cb_openai.prices import request_cost
 from cb_openai.settings import Connection
 from cbcore.records import by_field
 
@@ -16,8 +16,8 @@ from cbcore.records import by_field
 class EmbeddingClient:
     """A model behind `/embeddings`: retries, limits and keys are those of `ChatClient`.
 
-    What its requests cost is told to whoever listens (`cbcore.spending`). The fields of
-    `connection` can be given in its place. Close it where it was used, with `aclose`.
+    The fields of `connection` can be given in its place. Close it where it was used, with
+    `aclose`.
     """
 
     @by_field
@@ -37,8 +37,11 @@ class EmbeddingClient:
     def __repr__(self) -> str:
         return f"EmbeddingClient({self.base_url!r}, {self.model!r})"
 
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """A vector for each text, asked for in one request. Raises `EndpointError`."""
+    async def embed(self, texts: Sequence[str]) -> tuple[list[list[float]], dict[str, Any]]:
+        """A vector for each text, from one request, and what the request cost, as in `Scored`.
+
+        Raises `EndpointError`, which has the cost as well.
+        """
         try:
             reply = await self._client.chat([{"role": "user", "content": text} for text in texts])
             found = vectors_of(reply.raw)
@@ -48,10 +51,11 @@ class EmbeddingClient:
                 )
         except EndpointError as error:
             used = _whole(error.usage)
-            tell_spent(self.price, used, error.lost_attempts, billed=error.may_be_billed)
+            error.cost = request_cost(
+                self.price, used, error.lost_attempts, billed=error.may_be_billed
+            )
             raise
-        tell_spent(self.price, _whole(reply.usage), reply.lost_attempts)
-        return found
+        return found, request_cost(self.price, _whole(reply.usage), reply.lost_attempts)
 
     async def aclose(self) -> None:
         """Close the connections of this event loop."""

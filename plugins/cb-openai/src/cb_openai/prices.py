@@ -13,7 +13,6 @@ from typing import Any
 import attrs
 
 from cbcore.names import hint
-from cbcore.spending import spent
 from cbcore.trust import Trusted
 
 PRICES_VARIABLE = "CB_PRICES"
@@ -90,19 +89,33 @@ class Pricing:
         return find_price(model, self.prices)
 
 
-def tell_spent(
+def request_cost(
     price: Price | None, usage: Mapping[str, int], lost_attempts: int = 0, *, billed: bool = True
-) -> None:
-    """Tell of a request by a client that scores, and of those before it that brought nothing.
+) -> dict[str, Any]:
+    """The `cost` of a request by a client that scores, and of lost attempts before it.
 
-    One that was not `billed`, and says nothing of tokens, is not told of.
+    A request that was not `billed` and has no usage costs nothing.
     """
-    for _ in range(lost_attempts):
-        spent(None)
-    if not billed and not usage:
-        return
+    calls, usd = lost_attempts, None
+    if billed or usage:
+        calls += 1
+        usd = None if price is None else price.cost_usd(usage)
     tokens = usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
-    spent(None if price is None else price.cost_usd(usage), tokens)
+    cost: dict[str, Any] = {"calls": calls, "spent_tokens": tokens}
+    if usd is not None:
+        cost["cost_usd"] = usd
+    if unknown := calls - (usd is not None):
+        cost["requests_of_unknown_cost"] = unknown
+    return cost if calls else {}
+
+
+def add_costs(*costs: Mapping[str, Any]) -> dict[str, Any]:
+    """Several costs as one."""
+    total: dict[str, Any] = {}
+    for cost in costs:
+        for name, amount in cost.items():
+            total[name] = total.get(name, 0) + amount
+    return total
 
 
 def find_price(model: str, file: str | None, *, only: bool = False) -> Price | None:

@@ -19,7 +19,6 @@ from cb_openai.prices import PRICES_VARIABLE, Pricing
 from cb_openai.replies import Reply
 from cb_openai.retrying import Retry
 from cb_openai.settings import Access, Generation, Limits
-from cbcore import sent
 from cbcore.exceptions import DataError
 from cbcore.records import by_field
 
@@ -134,7 +133,7 @@ class OpenAI:
         messages = self.prompting.messages(example)
         reply = await self._ask(messages, tools, asked)
         output = _output(reply)
-        output |= sent.told([messages], example, tools=tools, **self._came([reply]))
+        output["requests"] = [self._request(messages, tools, reply)]
         output["usage"] = dict(reply.usage)
         output["metadata"] = self._facts([reply])
         return output
@@ -156,22 +155,22 @@ class OpenAI:
         except StopIteration:
             pass
         except EndpointError as error:
-            error.spent = self._spent(error, replies)
+            error.cost = self._cost_of_failure(error, replies)
             raise
         if not replies:
             raise DataError(
                 f"example {example.get('id')!r}: no turn of its conversation waits for a reply"
             )
         output = _output(replies[-1])
-        said = output["turn_responses"] = [reply.text or "" for reply in replies]
-        output |= sent.told(
-            requests,
-            example,
-            tools=tools,
-            replies=said,
-            n_opening=self.prompting.n_opening,
-            **self._came(replies),
-        )
+        output["turn_responses"] = [reply.text or "" for reply in replies]
+        output["requests"] = []
+        n_opening = self.prompting.n_opening
+        for sent, reply in zip(requests, replies, strict=True):
+            request = self._request(sent, tools, reply)
+            if n_opening is not None:
+                request["n_opening"] = n_opening
+                n_opening = len(sent)
+            output["requests"].append(request)
         output["usage"] = [dict(reply.usage) for reply in replies]
         output["metadata"] = self._facts(replies)
         return output
@@ -201,21 +200,21 @@ class OpenAI:
         try:
             found = await asyncio.gather(*asked)
         except EndpointError as error:
-            error.spent = self._spent(error, replies)
+            error.cost = self._cost_of_failure(error, replies)
             raise
         usage: Counter[str] = Counter()
         for reply in replies:
             usage.update(reply.usage)
         costs = self._costs(replies)
         # The prompts are not listed: each contains the same context once more.
-        request: dict[str, Any] = {"to": self._asked_of, "usage": dict(usage)}
+        request = {**self._destination, "usage": dict(usage)}
         if "cost_usd" in costs:
             request["cost_usd"] = costs["cost_usd"]
         return {
             "loglikelihoods": [list(one) for one in found],
             "usage": [dict(reply.usage) for reply in replies],
             "metadata": costs,
-            sent.SENT: [request],
+            "requests": [request],
         }
 
     async def _likelihood_of(
@@ -287,7 +286,7 @@ class OpenAI:
             )
         except EndpointError as error:
             self._outcomes[error.outcome] += 1
-            error.spent = self._spent(error)
+            error.cost = self._cost_of_failure(error)
             raise
         except (TypeError, ValueError) as error:  # nothing was sent: the request cannot be made
             raise DataError(str(error)) from error
@@ -296,24 +295,9 @@ class OpenAI:
 
     # -- what is told of it --------------------------------------------------------------------
 
-    def repriced(self, output: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The metadata of a stored output, with what it costs by the prices of now."""
-        metadata: Mapping[str, Any] = output.get("metadata") or {}
-        told = output.get("usage")
-        cost_usd = self.cost_usd_of(told if isinstance(told, list) else [told])
-        return metadata if cost_usd is None else {**metadata, "cost_usd": cost_usd}
-
-    def cost_usd_of(self, usages: Sequence[Any]) -> float | None:
-        """What requests with these usages cost; None where that is not known of all."""
-        price = self._price
-        if price is None:
-            return None
-        costs = [price.cost_usd(one) if _counts_replies(one) else None for one in usages]
-        return None if None in costs else sum(cost for cost in costs if cost is not None)
-
     @property
-    def _asked_of(self) -> dict[str, Any]:
-        """Who is asked; with the price where it is the user's, and not that of a table."""
+    def _destination(self) -> dict[str, Any]:
+        """Where requests go; with the price if the user gave it, and not a table."""
         to: dict[str, Any] = {
             "endpoint": addresses.host_and_port(self.base_url),
             "model": self.model,
@@ -322,10 +306,21 @@ class OpenAI:
             to["price"] = self._price.rates()
         return to
 
-    def _came(self, replies: Sequence[Reply]) -> dict[str, Any]:
-        """Who was asked, and what came of each request; see `cbcore.sent`."""
-        came = [{"usage": dict(reply.usage), "lost": reply.lost_attempts} for reply in replies]
-        return {"to": self._asked_of, "came": came}
+    def _request(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        tools: list[dict[str, Any]] | None,
+        reply: Reply,
+    ) -> dict[str, Any]:
+        """One request as outputs list it."""
+        request = {**self._destination, "messages": list(messages), "usage": dict(reply.usage)}
+        if tools:
+            request["tools"] = tools
+        if reply.lost_attempts:
+            request["lost"] = reply.lost_attempts
+        if "completion_tokens" not in reply.usage:
+            request["reply"] = reply.text or ""
+        return request
 
     def _facts(self, replies: Sequence[Reply]) -> dict[str, Any]:
         """What a row keeps of the replies besides their text."""
@@ -351,29 +346,27 @@ class OpenAI:
             facts["cost_usd"] = cost
         return facts
 
-    def _spent(self, error: EndpointError, before: Sequence[Reply] = ()) -> dict[str, Any]:
-        """What a failure took, after the replies that came before it in a conversation."""
+    def _cost_of_failure(
+        self, error: EndpointError, before: Sequence[Reply] = ()
+    ) -> dict[str, Any]:
+        """What a failure cost, with the replies that came before it in a conversation."""
         usages = [*(reply.usage for reply in before), error.usage]
         unknown = error.lost_attempts + sum(reply.lost_attempts for reply in before)
         unknown += sum(not _is_whole(reply.usage) for reply in before)
         unknown += error.may_be_billed and not _is_whole(error.usage)
-        spent: dict[str, Any] = {"spent_tokens": sum(sum(_counts(usage)) for usage in usages)}
-        spent[sent.SENT] = self._sent_in_vain(error, before)
+        lost = [reply.lost_attempts for reply in before]
+        lost.append(error.lost_attempts + (error.may_be_billed and not error.usage))
+        requests = []
+        for usage, n_lost in zip(usages, lost, strict=True):
+            facts = {"usage": dict(usage), "lost": n_lost}
+            requests.append({**self._destination, **{k: v for k, v in facts.items() if v}})
+        cost: dict[str, Any] = {"spent_tokens": sum(sum(_counts(usage)) for usage in usages)}
+        cost["requests"] = requests
         if unknown:
-            spent["requests_of_unknown_cost"] = unknown
+            cost["requests_of_unknown_cost"] = unknown
         if self._price is not None:
-            spent["cost_usd"] = sum(self._price.cost_usd(usage) or 0.0 for usage in usages)
-        return spent
-
-    def _sent_in_vain(self, error: EndpointError, before: Sequence[Reply]) -> list[dict[str, Any]]:
-        """To whom the requests of a failure went, and what is known of each."""
-        attempts = [(reply.usage, reply.lost_attempts) for reply in before]
-        is_lost = error.may_be_billed and not error.usage
-        attempts.append((error.usage, error.lost_attempts + is_lost))
-        facts = [{"usage": dict(usage), "lost": lost} for usage, lost in attempts]
-        told = [{key: value for key, value in one.items() if value} for one in facts]
-        told[0]["to"] = self._asked_of
-        return told
+            cost["cost_usd"] = sum(self._price.cost_usd(usage) or 0.0 for usage in usages)
+        return cost
 
     def _cost_usd(self, replies: Sequence[Reply]) -> float | None:
         if self._price is None:
@@ -441,10 +434,6 @@ def _counts(usage: Mapping[str, int]) -> list[int]:
 def _is_whole(usage: Mapping[str, int]) -> bool:
     """Whether a usage tells what a request took."""
     return usage.get("prompt_tokens", 0) > 0 and "completion_tokens" in usage
-
-
-def _counts_replies(usage: Any) -> bool:
-    return isinstance(usage, Mapping) and bool(usage.get("completion_tokens"))
 
 
 def _is_told(reply: Reply) -> bool:

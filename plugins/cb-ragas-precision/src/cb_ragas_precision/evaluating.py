@@ -148,6 +148,15 @@ def details_of(judgements: Sequence[Judgement], **more: Any) -> dict[str, Any]:
     return details
 
 
+def cost_of(judgements: Sequence[Judgement]) -> dict[str, Any]:
+    """What all judgements cost."""
+    cost: dict[str, Any] = {}
+    for judgement in judgements:
+        for name, amount in judgement.cost.items():
+            cost[name] = cost.get(name, 0) + amount
+    return cost
+
+
 def why_unjudged(judgements: Sequence[Judgement], what: str) -> str:
     """Why a score is missing: how many could not be judged, and the first reason."""
     failed = [(n, j.reason) for n, j in enumerate(judgements, start=1) if j.verdict is None]

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from cb_ragas_precision.judging import Judgement
 from cb_ragas_precision.prompts import REPLY_FORMAT
 from cbcore.components import describe_exception
-from cbcore.exceptions import CBError
+from cbcore.exceptions import CBError, ScoringError
 
 _MOST_AT_ONCE = 64
 _MOST_REMEMBERED = 50_000
@@ -44,16 +44,19 @@ class Judge:
         found = dict(zip(new, await asyncio.gather(*map(one, new)), strict=True))
         if len(self._known) > _MOST_REMEMBERED:
             self._known.clear()
-        # What failed is asked again when it comes again.
-        self._known.update((p, j) for p, j in found.items() if j.verdict is not None)
-        return [found.get(prompt) or known[prompt] for prompt in prompts]
+        # What failed is asked again when it comes again. What is known costs nothing.
+        free = {prompt: judgement._replace(cost={}) for prompt, judgement in found.items()}
+        self._known.update((p, j) for p, j in free.items() if j.verdict is not None)
+        known |= free
+        return [found.pop(prompt) if prompt in found else known[prompt] for prompt in prompts]
 
     async def _asked(self, prompt: str) -> Judgement:
         try:
             return await self._ask(prompt)
         except Exception as error:  # noqa: BLE001 - the judge may be anybody's code
             reason = error.message if isinstance(error, CBError) else describe_exception(error)
-            return Judgement(None, reason)
+            cost = error.cost if isinstance(error, ScoringError) else {}
+            return Judgement(None, reason, cost=cost)
 
     async def _ask(self, prompt: str) -> Judgement:
         raise NotImplementedError
@@ -76,7 +79,8 @@ class ClientJudge(Judge):
             self._clients[loop] = self._connect()
         given = await self._clients[loop].binary(prompt)
         votes = tuple(getattr(given, "votes", ()))
-        return Judgement(_verdict(given.verdict), str(given.reason), votes)
+        cost = getattr(given, "cost", {})
+        return Judgement(_verdict(given.verdict), str(given.reason), votes, cost)
 
     async def aclose(self) -> None:
         client = self._clients.pop(asyncio.get_running_loop(), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 class Judgement(NamedTuple):
     """What a judge said of one prompt: a verdict, or the reason why there is none.
 
-    `votes` holds every single verdict where several were asked for.
+    `votes` holds every single verdict where several were asked for, and `cost` what they cost, as
+    in `Scored`.
     """
 
     verdict: int | None
     reason: str
     votes: tuple[int, ...] = ()
+    cost: Mapping[str, Any] = {}
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)

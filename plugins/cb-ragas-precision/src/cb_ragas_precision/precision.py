@@ -6,7 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from cb_ragas_precision import fields, prompts
-from cb_ragas_precision.evaluating import JudgedEvaluator, Outcome, details_of, why_unjudged
+from cb_ragas_precision.evaluating import (
+    JudgedEvaluator,
+    Outcome,
+    cost_of,
+    details_of,
+    why_unjudged,
+)
 from cb_ragas_precision.facts import squeezed, supporting_texts
 from cb_ragas_precision.fields import Field
 from cb_ragas_precision.judging import Judgement, Judging
@@ -46,7 +52,7 @@ class _RankedContexts(JudgedEvaluator):
                 scores[name] = set_precision(top)
             else:
                 scores[name] = average_precision(top)
-        return Scored(scores, missing, details_of(judgements, **details))
+        return Scored(scores, missing, details_of(judgements, **details), cost_of(judgements))
 
     def _sizes(self, n_contexts: int) -> dict[str, int]:
         """How many contexts each score looks at."""

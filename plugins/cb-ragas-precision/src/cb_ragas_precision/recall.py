@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from cb_ragas_precision import fields, prompts
-from cb_ragas_precision.evaluating import JudgedEvaluator, Outcome, details_of, why_unjudged
+from cb_ragas_precision.evaluating import (
+    JudgedEvaluator,
+    Outcome,
+    cost_of,
+    details_of,
+    why_unjudged,
+)
 from cb_ragas_precision.facts import squeezed, supporting_texts
 from cb_ragas_precision.judging import Judging
 from cb_ragas_precision.sentences import sentences
@@ -71,11 +77,11 @@ class ContextRecall(JudgedEvaluator):
         stated = sentences(fields.text(values["ground_truth"], "ground truth"))
         asked = [prompts.attribution(question, found, statement) for statement in stated]
         judgements = await self._ask(asked)
-        details = details_of(judgements, statements=stated)
+        details, cost = details_of(judgements, statements=stated), cost_of(judgements)
         verdicts = [j.verdict for j in judgements if j.verdict is not None]
         if len(verdicts) < len(stated):
-            return Scored({}, {self.name: why_unjudged(judgements, "statement")}, details)
-        return Scored({self.name: sum(verdicts) / len(stated)}, {}, details)
+            return Scored({}, {self.name: why_unjudged(judgements, "statement")}, details, cost)
+        return Scored({self.name: sum(verdicts) / len(stated)}, {}, details, cost)
 
     def _offline(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Outcome:
         values = self._fields.read(original, processed)

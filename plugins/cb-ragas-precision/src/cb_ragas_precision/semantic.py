@@ -92,14 +92,15 @@ class SemanticSimilarity(ColumnEvaluator):
         said = fields.text(values["response"], "response")
         references = _references(values["ground_truth"])
         unknown = [text for text in references if text not in self._references]
-        vector, *found = await self._embedded([said, *unknown])
+        (vector, *found), cost = await self._embedded([said, *unknown])
         if len(self._references) > _MOST_REMEMBERED:
             self._references.clear()
         known = {**self._references, **dict(zip(unknown, found, strict=True))}
         self._references.update((text, known[text]) for text in unknown)
         cosine = max(_cosine(vector, known[text]) for text in references)
         score = cosine if self.threshold is None else float(cosine >= self.threshold)
-        return Scored({self.name: score}, details={} if score == cosine else {"cosine": cosine})
+        details = {} if score == cosine else {"cosine": cosine}
+        return Scored({self.name: score}, details=details, cost=cost)
 
     @property
     def estimate_usd(self) -> Callable[[int, int], float] | None:
@@ -129,7 +130,7 @@ class SemanticSimilarity(ColumnEvaluator):
         finally:
             await self.aclose()
 
-    async def _embedded(self, texts: Sequence[str]) -> list[list[float]]:
+    async def _embedded(self, texts: Sequence[str]) -> tuple[list[list[float]], dict[str, Any]]:
         import asyncio
 
         from cb_openai import EndpointError
@@ -141,7 +142,8 @@ class SemanticSimilarity(ColumnEvaluator):
             return await self._clients[loop].embed(texts)
         except EndpointError as error:
             hint = f" ({error.hint})" if error.hint else ""
-            raise MissingScoreError(f"no embeddings: {error.message}{hint}") from error
+            reason = f"no embeddings: {error.message}{hint}"
+            raise MissingScoreError(reason, cost=error.cost) from error
 
     def _connected(self) -> EmbeddingClient:
         try:

@@ -55,24 +55,18 @@ def search(settings: RunSettings, catalog: Catalog) -> EvalResult:
         return execute(settings, catalog)
     n_points = {label: len(one.points) for one in sweeps for label in one.systems}
     chosen: set[str] = set()
-    alone = _select(systems, n_points, chosen)
-    if not alone:
-        raise UsageError(
-            "There is no system outside the sweeps to compare their points with.",
-            hint='Add one that keeps the context: --system "identity | …".',
-        )
     token = memories.set([])
     try:
-        first = _execute(settings, catalog, alone)
+        first = _execute_others(settings, catalog, _select(systems, n_points, chosen))
         rows_of = first.rows_by_system()
         totals = {name: ContextTotals.of(rows) for name, rows in rows_of.items()}
-        full = rows_of[baseline_of(totals) or ""]
+        full = list(rows_of[baseline_of(totals) or ""])  # the next run may replace them on disk
         margin = first.config["settings"].get("margin", DEFAULT_MARGIN)
         score = first.config["score_field"]
 
         def is_enough(label: str) -> bool:
             chosen.add(label)
-            rows = _execute(settings, catalog, [points[label]]).rows
+            rows = _execute(settings, catalog, [points[label]]).rows_by_system()[label]
             alpha = ALPHA / n_points[label].bit_length()
             return is_good_enough(rows, full, score, margin, alpha)
 
@@ -131,10 +125,24 @@ def _prepare(settings: RunSettings) -> RunSettings:
     return settings
 
 
+def _execute_others(settings: RunSettings, catalog: Catalog, systems: list[Any]) -> EvalResult:
+    """Run what is not a point of a sweep; flags of other plugins may add systems."""
+    try:
+        return _execute(settings, catalog, systems)
+    except UsageError as error:
+        if systems:
+            raise
+        raise UsageError(
+            "There is no system outside the sweeps to compare their points with.",
+            hint='Add one that keeps the context: --system "identity | …".',
+        ) from error
+
+
 def _execute(settings: RunSettings, catalog: Catalog, systems: list[Any]) -> EvalResult:
     """Run some of the systems, all under one id and within one budget."""
     part = settings.copy()
     part.systems = systems
+    part.order = []  # counts all systems
     result = execute(part, catalog)
     settings.run_id = result.config["run_id"]
     spent = result.config.get("spent", {})

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from cbcore.cli.kit import RunCommand, Settings, run_benchmark, run_options
+from cbcore.cli.kit import Settings, pass_settings, run_benchmark, run_command
 
 if TYPE_CHECKING:
     from cbcore.plugins import Catalog
@@ -14,9 +12,8 @@ if TYPE_CHECKING:
     from cbcore.settings import RunSettings
 
 
-@click.command("sweep", cls=RunCommand, short_help="Find the smallest budget that is good enough.")
-@run_options
-def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
+@pass_settings
+def _sweep(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
     """Run systems with several values of a parameter, as `cb run` does.
 
     With --adaptive, only the points run that a bisection takes to find the smallest budget that
@@ -35,3 +32,12 @@ def _execute(settings: RunSettings, catalog: Catalog) -> EvalResult:
 
     is_adaptive = settings.plugin_options.get("adaptive")
     return (search if is_adaptive else execute)(settings, catalog)
+
+
+command = type(run_command)(
+    "sweep",
+    params=run_command.params,
+    callback=_sweep,
+    help=_sweep.__doc__,
+    short_help="Find the smallest budget that is good enough.",
+)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any, ClassVar
 
-from cb_llm_judge import BINARY, BinaryVerdict, FunctionJudge, JudgeClient
+from cb_llm_judge import BINARY, BinaryVerdict, FunctionJudge, JudgeClient, JudgeError
 from cb_llm_judge.rubrics import FIELDS, SYSTEM_PROMPT, Rubric, find_rubric
 from cb_llm_judge.settings import Sampling
+from cb_openai.prices import add_costs
 from cb_openai.settings import Connection
 from cbcore.exceptions import MissingScoreError
 from cbcore.records import by_field
@@ -164,11 +165,17 @@ class MemoryJudge(_ByRubrics):
         texts = _texts(original, processed)
         scores: dict[str, float] = {}
         details: dict[str, Any] = {"model": self._judge.model}
+        cost: dict[str, Any] = {}
         for score, rubric in self._rubrics.items():
-            given = await self._judge.verdict(rubric.fill(texts))
+            try:
+                given = await self._judge.verdict(rubric.fill(texts))
+            except JudgeError as error:
+                error.cost = add_costs(cost, error.cost)
+                raise
             scores[score] = float(given.verdict)
             details[score] = {"reason": given.reason, "prompt": prompt_hash(rubric)}
-        return Scored(scores, details=details)
+            cost = add_costs(cost, given.cost)
+        return Scored(scores, details=details, cost=cost)
 
 
 class LongMemEvalJudge(_ByRubrics):
@@ -198,7 +205,8 @@ class LongMemEvalJudge(_ByRubrics):
             "prompt": prompt_hash(rubric),
             "reason": given.reason,
         }
-        return Scored({"longmemeval_accuracy": float(given.verdict)}, details=details)
+        accuracy = float(given.verdict)
+        return Scored({"longmemeval_accuracy": accuracy}, details=details, cost=given.cost)
 
 
 def prompt_hash(rubric: Rubric) -> str:

@@ -13,7 +13,7 @@ from cb_suites.engine.formats import Format
 from cb_suites.engine.reading import Reading, normalized
 from cb_suites.engine.sending import Parcel
 from cbcore.columns import bound_to_system
-from cbcore.exceptions import MissingScoreError
+from cbcore.exceptions import MissingScoreError, ScoringError
 from cbcore.identity import identity_of
 from cbcore.results import Scored
 from cbcore.scoring import response_of
@@ -144,12 +144,17 @@ class TaskScorer:
             for name in given[0]
             if all(name in scores for scores in given)
         }
-        return {self._renamed(name): value for name, value in means.items()}
+        averaged = {self._renamed(name): value for name, value in means.items()}
+        cost = _add_costs([one.cost for one in scored if isinstance(one, Scored)])
+        return Scored(averaged, cost=cost) if cost else averaged
 
     def _named(self, scored: Any) -> Any:
         if isinstance(scored, Scored):
             return Scored(
-                self._named(scored.scores), self._named(scored.missing), dict(scored.details)
+                self._named(scored.scores),
+                self._named(scored.missing),
+                dict(scored.details),
+                scored.cost,
             )
         if isinstance(scored, Mapping):
             return {self._renamed(name): value for name, value in scored.items()}
@@ -170,13 +175,28 @@ class AwaitedTaskScorer(TaskScorer):
         self, original: Mapping[str, Any], outputs: Sequence[Mapping[str, Any]]
     ) -> dict[str, float] | Scored:
         """As `score_all`, awaited."""
-        shown = self._shown(original, outputs)
-        return self._averaged([await self.evaluator.ascore(original, output) for output in shown])
+        scored: list[Any] = []
+        for output in self._shown(original, outputs):
+            try:
+                scored.append(await self.evaluator.ascore(original, output))
+            except ScoringError as error:
+                costs = [one.cost for one in scored if isinstance(one, Scored)]
+                error.cost = _add_costs([*costs, error.cost])
+                raise
+        return self._averaged(scored)
 
     async def aclose(self) -> None:
         """Let the evaluator close what it holds."""
         if hasattr(self.evaluator, "aclose"):
             await self.evaluator.aclose()
+
+
+def _add_costs(costs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    total: dict[str, Any] = {}
+    for cost in costs:
+        for name, amount in cost.items():
+            total[name] = total.get(name, 0) + amount
+    return total
 
 
 def score_key(name: str, pipeline: str, *, first: bool) -> str:

@@ -1,4 +1,4 @@
-"""Quantiles and tails of the normal, Student's t and binomial distributions."""
+"""Quantiles and tails of Student's t and binomial distributions."""
 
 from __future__ import annotations
 
@@ -6,36 +6,17 @@ import functools
 import math
 
 _TINY = 1e-300
-_ROOT_OF_TAU = math.sqrt(2 * math.pi)
-
-
-def normal_cdf(z: float) -> float:
-    """The chance that a standard normal value is at most z."""
-    return 0.5 * math.erfc(-z / math.sqrt(2))
-
-
-@functools.lru_cache(maxsize=256)
-def normal_quantile(p: float) -> float:
-    """The value that a standard normal one stays below with chance p, for 0 < p < 1."""
-    if not 0 < p < 1:
-        raise ValueError(f"a quantile is asked for with a chance between 0 and 1, not {p!r}")
-    if p > 0.5:  # the lower tail is the one that floats resolve
-        return -normal_quantile(1 - p)
-    # Hastings' rational approximation, then Halley steps: each triples the correct digits.
-    t = math.sqrt(-2 * math.log(p))
-    top = 2.515517 + t * (0.802853 + t * 0.010328)
-    bottom = 1 + t * (1.432788 + t * (0.189269 + t * 0.001308))
-    z = top / bottom - t
-    for _ in range(3):
-        step = (normal_cdf(z) - p) * _ROOT_OF_TAU * math.exp(z * z / 2)
-        z -= step / (1 + z * step / 2)
-    return z
 
 
 def t_two_sided(t: float, df: float) -> float:
-    """The chance that a value of Student's t with `df` degrees is at least as far from 0 as t."""
+    """The chance that a value of Student's t with `df` degrees is at least as far from 0 as t.
+
+    With infinitely many degrees it is that of the normal distribution.
+    """
     if math.isinf(t):
         return 0.0
+    if math.isinf(df):
+        return math.erfc(abs(t) / math.sqrt(2))
     if t * t <= df:  # near 1 the complement keeps the digits
         return 1 - incomplete_beta(0.5, df / 2, t * t / (df + t * t))
     return incomplete_beta(df / 2, 0.5, df / (df + t * t))
@@ -49,8 +30,6 @@ def t_quantile(p: float, df: float) -> float:
     """
     if not 0 < p < 1 or not df >= 1:
         raise ValueError(f"no quantile of t for the chance {p!r} and {df!r} degrees of freedom")
-    if math.isinf(df):
-        return normal_quantile(p)
     if p == 0.5:
         return 0.0
     if p > 0.5:

@@ -9,13 +9,13 @@ from operator import sub
 
 import attrs
 
-from cbcore.stats._distributions import (
+from cbcore.stats.distributions import (
     binomial_half_cdf,
     binomial_half_pmf,
-    normal_quantile,
+    t_quantile,
     t_two_sided,
 )
-from cbcore.stats._estimates import (
+from cbcore.stats.estimates import (
     CONFIDENCE,
     FEWEST_UNITS,
     MOST_FEW,
@@ -26,8 +26,7 @@ from cbcore.stats._estimates import (
     misses_some,
     paired_mean_of,
 )
-from cbcore.stats._measured import Terms
-from cbcore.stats._units import Units, n_questions
+from cbcore.stats.measured import Terms, Units, n_questions
 
 _MOST_ENUMERATED = MOST_FEW
 """Signs of so many differences are tried in every combination, 32,768 of them by symmetry."""
@@ -284,5 +283,5 @@ def examples_needed(
     """
     if not effect or not stderr or not math.isfinite(effect):
         return None
-    reach = normal_quantile(1 - alpha / sides) + normal_quantile(power)
+    reach = t_quantile(1 - alpha / sides, math.inf) + t_quantile(power, math.inf)
     return max(2, math.ceil(n * (reach * stderr / effect) ** 2 - 1e-9))

@@ -1,0 +1,78 @@
+"""What a call waited: the part of its time that is not the system's own.
+
+Latency is the time inside the system. A system that waits for its turn (a slot, a rate limit)
+says so with `waiting()`. That time is left out of the latency and kept in the row as
+`metadata["waited_s"]`.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+import time
+from types import TracebackType
+
+__all__ = ("waiting",)
+
+
+class Waits:
+    """Seconds that one call spent waiting. Waits that overlap count once."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._since = 0.0
+        self._n_under_way = 0
+        self._lock = threading.Lock()  # a call may wait in several threads
+
+    def begin(self) -> None:
+        with self._lock:
+            if not self._n_under_way:
+                self._since = time.perf_counter()
+            self._n_under_way += 1
+
+    def end(self) -> None:
+        with self._lock:
+            self._n_under_way -= 1
+            if not self._n_under_way:
+                self.seconds += time.perf_counter() - self._since
+
+    def so_far(self) -> float:
+        """The seconds up to now, including a wait that has not ended."""
+        with self._lock:
+            return self.seconds + (time.perf_counter() - self._since) * bool(self._n_under_way)
+
+
+_current: contextvars.ContextVar[Waits | None] = contextvars.ContextVar("cb_waits", default=None)
+
+
+def start_waits() -> Waits:
+    """The waits of a call that begins now. The call and the tasks that it starts share them."""
+    waits = Waits()
+    _current.set(waits)
+    return waits
+
+
+def current_waits() -> Waits:
+    """The waits of the call under way here."""
+    return _current.get() or start_waits()
+
+
+class waiting:  # noqa: N801 - used like a function
+    """`with waiting():` says that a system is not working but waiting for its turn.
+
+    You may use it around `await`. It holds for the call in which it is used: in the thread or
+    task of the call, in tasks started there, and in `asyncio.to_thread`. Outside a run it does
+    nothing.
+    """
+
+    def __enter__(self) -> None:
+        self._waits = current_waits()
+        self._waits.begin()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._waits.end()
