@@ -176,10 +176,10 @@ def _call(function: Callable[[Row], Any], row: Row) -> Any:
 class ColumnReader:
     """Reads the mapped fields of an evaluator or a dataset from rows.
 
-    `owner` is its name for errors. `columns` maps fields to columns. `sides` names the fields that belong to the output
-    (`"processed"`). `accepts` may hold a function for a field that returns the value as the
-    evaluator wants it, or raises `MissingScoreError`. Raises ValueError for a path with a
-    mistake, and TypeError for another type of column.
+    `owner` is its name for errors. `columns` maps fields to columns. `sides` names the fields that
+    belong to the output (`"processed"`). `accepts` may hold a function for a field that returns
+    the value as the evaluator wants it, or raises `MissingScoreError`. Raises ValueError for a
+    path with a mistake, and TypeError for another type of column.
     """
 
     def __init__(
@@ -192,26 +192,31 @@ class ColumnReader:
         system: str | None = None,
     ) -> None:
         self.owner = owner
-        self.columns = dict(columns)
+        self.columns: dict[str, Column] = {}
         self.sides = dict(sides)
         self.accepts = dict(accepts or {})
         self.system = system
         self._readers: dict[str, Callable[[Row], Any]] = {}
-        for field, column in columns.items():
+        for field, given in columns.items():
+            column: Any = given
             try:
                 if isinstance(column, str) and column.startswith("py:"):
-                    self.columns[field] = column = import_attribute(column)  # noqa: PLW2901
+                    column = import_attribute(column)
+                if isinstance(column, int | float) and not isinstance(column, bool):
+                    column = str(column)  # a name that YAML reads as a number
                 if isinstance(column, str):
                     self._readers[field] = partial(_read_path, _parse_path(column, system))
                 elif callable(column):
                     self._readers[field] = partial(_call, column)
                 else:
+                    yaml = ": a name such as no needs quotes in YAML"
                     raise TypeError(
                         f"{field}{SUFFIX} is a column, a path or a function of the row, "
-                        f"not {column!r}"
+                        f"not {column!r}{yaml if isinstance(column, bool) else ''}"
                     )
             except ValueError as error:
                 raise ValueError(f"{field}{SUFFIX}: {error}") from error
+            self.columns[field] = column
 
     @property
     def depends_on_system(self) -> bool:

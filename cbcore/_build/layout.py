@@ -24,22 +24,11 @@ from cbcore.specs import Spec
 _CHECKED_ROWS = 100
 
 
-def _check_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
-    columns = {}
-    for field, column in fields.items():
-        if isinstance(column, bool):  # as YAML reads a column called no, off, yes or on
-            words = "yes or on" if column else "no or off"
-            raise ParameterError("fields", f"a column called {words} is written in quotes in YAML")
-        is_number = isinstance(column, int | float)
-        columns[str(field)] = str(column) if is_number else column
-    return columns
-
-
 @attrs.frozen(eq=False, repr=False)
 class Layout:
     """The columns of a dataset's fields, and whether repeated ids get their position added."""
 
-    fields: Mapping[str, Any] = attrs.field(factory=dict, converter=_check_columns)
+    fields: Mapping[str, Any] = attrs.Factory(dict)
     unique_ids: bool = False
 
     @classmethod

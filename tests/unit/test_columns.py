@@ -28,6 +28,7 @@ EXAMPLE = {
     "grid": [[1, 2], [3]],
     "preds": {"a": {"text": "from a"}, "b | c.d": {"text": "from b"}},
     "none": None,
+    "7": "a number",
 }
 OUTPUT = {"response": "Lima", "answer": "the system's", "prediction": {"contexts": ["p"]}}
 
@@ -60,6 +61,7 @@ def read(column, side="original", system=None, example=EXAMPLE, output=OUTPUT):
         ("processed.prediction.contexts.0", "p"),
         ("original.question", "Where?"),
         ("none", None),
+        (7, "a number"),
         (lambda row: [row["meta"]["gold"]], ["Oslo"]),
         (lambda row: row.original["answer"] + row.processed["answer"], "Paristhe system's"),
         (lambda row: sorted({"docs", "response"} & set(row)), ["docs", "response"]),
@@ -133,7 +135,8 @@ def test_an_example_without_id_and_with_many_columns_is_told_of_briefly():
         ("'a'b", ValueError, "a misplaced quote"),
         ("a.'b", ValueError, "a misplaced quote"),
         ("py:./no_such.py:f", ValueError, "there is no file"),
-        (7, TypeError, "a column, a path or a function of the row, not 7"),
+        ([7], TypeError, r"a column, a path or a function of the row, not \[7\]"),
+        (False, TypeError, "not False: a name such as no needs quotes in YAML"),
         (None, TypeError, "not None"),
     ],
 )
