@@ -7,13 +7,15 @@ import. The formulas and their sources are in `docs/explanation/statistics.md`.
 
 from cbcore.stats.distributions import t_quantile, t_two_sided
 from cbcore.stats.estimates import (
+    CONFIDENCE,
     FEW_CLUSTERS,
     FEWEST_UNITS,
     Estimate,
+    clustered_mean,
+    clustered_wilson,
     mean_of,
     paired_mean_of,
     quantile_at,
-    quantile_of,
     ratio_of,
     wilson,
 )
@@ -24,11 +26,9 @@ from cbcore.stats.measured import (
     Units,
     estimate_of,
     measured_mean,
-    measured_quantile,
     measured_ratio,
 )
 from cbcore.stats.paired import (
-    Difference,
     difference_of,
     examples_needed,
     holm,
@@ -37,25 +37,25 @@ from cbcore.stats.paired import (
 
 __all__ = (
     "CLUSTER",
+    "CONFIDENCE",
     "FEWEST_UNITS",
     "FEW_CLUSTERS",
-    "Difference",
     "Estimate",
     "Measured",
     "Terms",
     "Units",
+    "clustered_mean",
+    "clustered_wilson",
     "difference_of",
     "estimate_of",
     "examples_needed",
     "holm",
     "mean_of",
     "measured_mean",
-    "measured_quantile",
     "measured_ratio",
     "paired_mean_of",
     "paired_p_value",
     "quantile_at",
-    "quantile_of",
     "ratio_of",
     "t_quantile",
     "t_two_sided",
