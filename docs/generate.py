@@ -18,6 +18,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
+from numbers import Real
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_type_hints
@@ -36,7 +37,7 @@ from cbcore.plugins import installed
 from cbcore.plugins.catalog import Catalog
 from cbcore.plugins.policy import PluginPolicy
 from cbcore.results import RunConfig
-from cbcore.settings.options import options_of
+from cbcore.settings.options import Option, options_of
 from cbcore.settings.run_file import run_file_options
 from cbcore.settings.run_settings import RunSettings
 
@@ -47,6 +48,16 @@ NOTICE = (
 )
 KEYS_BEGIN = "<!-- Keys, made from cbcore/settings by docs/generate.py; run `make docs`. -->"
 KEYS_END = "<!-- End of the keys. -->"
+TYPES = {
+    int: "integer",
+    float: "number",
+    Real: "number of rows, or a share such as 0.05",
+    bool: "true or false",
+    str: "string",
+    Path: "path",
+    dict: "fields with their columns",
+    object: "[spec](#a-spec-in-a-list)",
+}
 CONFIG_BEGIN = "<!-- Keys, made from cbcore/results by docs/generate.py; run `make docs`. -->"
 
 
@@ -221,13 +232,22 @@ def protocols_page() -> str:
     return _page(parts)
 
 
+def describe_type(option: Option) -> str:
+    """The values that an option takes."""
+    if option.choices:
+        return " or ".join(f"`{choice}`" for choice in option.choices)
+    bounds = {"at least": option.at_least, "more than": option.above, "at most": option.at_most}
+    limits = "".join(f", {word} {n}" for word, n in bounds.items() if n is not None)
+    return f"{TYPES[option.type]}{limits}{', or a list' if option.many else ''}"
+
+
 def run_files_page() -> str:
     """The page on run files as it is, with the table of keys made anew."""
     table = ["| key | type | flag | meaning |", "|---|---|---|---|"]
     for key, option in run_file_options().items():
         flags = ", ".join(f"`{flag}`" for flag in option.flags)
         meaning = option.help.replace(" Repeatable.", "").replace("|", "\\|")
-        table.append(f"| `{key}` | {option.describe_type()} | {flags} | {meaning} |")
+        table.append(f"| `{key}` | {describe_type(option)} | {flags} | {meaning} |")
     table += [_plugin_key(option) for option in plugin_options(repository_catalog().plugins)]
     return _with_keys("run-files.md", KEYS_BEGIN, table)
 
@@ -255,7 +275,7 @@ def _plugin_key(option: PluginOption) -> str:
     """The line of a key that a plugin declares; that of an extension is a plural."""
     component = option.component.described()
     key = option.words[-1] if option.is_extension else option.key
-    taken = "value, or a list" if option.is_extension else option.load().describe_type()
+    taken = "value, or a list" if option.is_extension else describe_type(option.load())
     meaning = component.summary.replace(" Repeatable.", "").replace("|", "\\|")
     return f"| `{key}` | {taken} | `{option.flag}` | {meaning} Of {component.plugin}. |"
 

@@ -26,7 +26,6 @@ _COMMANDS = {
     "report": "saved_run_commands",
     "resume": "saved_run_commands",
     "rescore": "saved_run_commands",
-    "merge": "saved_run_commands",
     "hooks": "list_commands",
 }
 

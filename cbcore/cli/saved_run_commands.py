@@ -1,4 +1,4 @@
-"""`cb runs`, `report`, `resume`, `rescore` and `merge`: what is done with runs of the store."""
+"""`cb runs`, `report`, `resume` and `rescore`: what is done with runs of the store."""
 
 from __future__ import annotations
 
@@ -172,16 +172,14 @@ def _describe(
         lines["commit"] = manifest["git_commit"] or "–"
         lines["machine"] = f"{host['platform']}, Python {host['python']}"
     settings = config.get("settings", {})
-    if (seed := settings.get("seed")) is not None:
-        lines["seed"] = seed
+    given = {key: value for key, value in settings.items() if value not in (None, False, [], {})}
+    lines["settings"] = " ".join(f"{key}={value}" for key, value in given.items())
     if origin := config.get("rescored_from"):
         lines["rescored"] = f"the outputs are those of run {origin}"
     if shard := settings.get("shard"):
         lines["shard"] = f"{shard} of what was asked for ({config['sharding'].get('of')})"
     if shards := config.get("merged_from"):
         lines["merged"] = f"from {', '.join(shards)}"
-    if settings.get("no_examples"):
-        lines["texts"] = "not kept: --no-examples"
     for position, (system, score) in enumerate(summary["scores"].items(), start=1):
         name = config.get("score_field")
         lines[f"score {position}"] = f"{system} {_format_score(score)} ({name})"
@@ -328,7 +326,7 @@ def import_run(file: str, cache_dir: str, *, trusted: bool) -> None:
     echo(found.run_id)
 
 
-# -- cb report, resume, rescore, merge ---------------------------------------------------------
+# -- cb report, resume, rescore ----------------------------------------------------------------
 
 
 @click.command("report", short_help="Report a kept run, in any format.")
@@ -436,51 +434,3 @@ def rescore_command(
         argv=sys.argv[1:],
     )
     execute_and_report(execute, made)
-
-
-@click.command("merge", short_help="Join the shards of a run.")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option(
-    *("--all", "siblings"),
-    is_flag=True,
-    help="One RUN stands for all shards of its run in the store, the newest of each.",
-)
-@click.option("--partial", is_flag=True, help="Also where shards are missing or did not finish.")
-@click.option(
-    *("--trust", "trusted"),
-    is_flag=True,
-    help="Shards from files may name programs, addresses and folders, as your own can.",
-)
-@_output_flag
-@cache_option
-@shared_options
-@pass_settings
-def merge_command(
-    settings: Settings, /, runs: tuple[str, ...], cache_dir: str, outputs: list[str], **chosen: bool
-) -> None:
-    """Join what `cb run --shard K/N` made: every row once, in the order of the data.
-
-    The result is a run of the store, equal to one that was never cut. RUN is an id, the beginning
-    of only one, `latest~1`, a file that `cb runs export` wrote, or a saved result. Shards saved as
-    JSON are joined and reported, not kept.
-
-    \b
-    cb run cb.yaml --shard 1/2 ; cb run cb.yaml --shard 2/2
-    cb merge latest latest~1 --output html=report.html
-    cb merge shard-*.cbrun --output json=merged.json
-    """
-    from cbcore.cli.reports import make_outputs, raise_if_nothing_worked, write_reports
-    from cbcore.kept import kept_runs
-    from cbcore.merging import merge
-
-    settings.configure_logging()
-    made = make_outputs(settings, outputs)
-    catalog = settings.catalog()
-    result = merge(runs, cache_dir=cache_dir, catalog=catalog, argv=sys.argv[1:], **chosen)
-    write_reports(result, made)
-    run_id = result.config["run_id"]
-    counts = f"{len(result.config['merged_from'])} shards, {len(result.rows)} rows"
-    is_kept = bool(kept_runs(cache_dir, run_id))
-    note = "" if is_kept else "; not kept, as shards came as JSON"
-    echo(f"run {run_id}: {counts}{note}", err=True)
-    raise_if_nothing_worked(result)
