@@ -106,13 +106,13 @@ def _summarize(run: KeptRun) -> dict[str, Any]:
 @shared_options
 def show_run(run: str, as_json: bool, cache_dir: str) -> None:
     """Show what a run was made of: components, versions, machine, command, outcome."""
-    from cbcore.kept import exported_run, find_kept, is_exported, is_file
+    from cbcore.kept import find_run, is_exported, is_file
 
     if is_file(run) and not is_exported(Path(run)):
         summary, manifest = _read_result(Path(run))
         config, n_rows = manifest["config"], 0
     else:
-        kept = exported_run(Path(run)) if is_file(run) else find_kept(run, cache_dir)
+        kept = find_run(run, cache_dir)
         summary, manifest = _summarize(kept), dict(kept.record.manifest)
         # Of a run that has ended, the config tells which components gave nothing.
         config = (kept.document() or {}).get("config") or manifest["config"]
@@ -289,12 +289,10 @@ def _format_bytes(n_bytes: float) -> str:
 def export_run(run: str, file: str, cache_dir: str) -> None:
     """Write a run, with its rows and texts, to a file that any `cb` opens like a run of its own."""
     from cbcore._store import carrying
-    from cbcore.kept import exported_run, find_kept, is_exported, is_file
+    from cbcore.kept import find_kept, find_run, is_exported, is_file
 
-    if is_file(run) and is_exported(Path(run)):
-        found = exported_run(Path(run))
-    else:
-        found = find_kept(run, cache_dir)
+    is_saved_result = is_file(run) and not is_exported(Path(run))
+    found = find_kept(run, cache_dir) if is_saved_result else find_run(run, cache_dir)
     target = Path(file).absolute()
     try:
         carrying.export_run(found.path, found.record, target)
@@ -316,12 +314,9 @@ def export_run(run: str, file: str, cache_dir: str) -> None:
 def import_run(file: str, cache_dir: str, *, trusted: bool) -> None:
     """Take over a run that `cb runs export` wrote, under its id."""
     from cbcore._store import carrying
-    from cbcore.kept import exported_run, is_exported
+    from cbcore.kept import exported_run
 
-    path = Path(file).absolute()
-    if not is_exported(path):
-        raise ResultError(f"{file} is not a run that `cb runs export` wrote")
-    found = exported_run(path)
+    found = exported_run(Path(file).absolute())
     carrying.import_run(found.path, found.record, cache_dir, trusted=trusted)
     echo(found.run_id)
 
