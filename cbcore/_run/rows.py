@@ -245,7 +245,7 @@ def _digest(work: Work) -> str:
 
 def _plain(metadata: Mapping[Any, Any]) -> dict[str, Any]:
     """Metadata that can be saved and read back: plain data without secrets."""
-    plain: dict[str, Any] = to_to_json_safe(visible("", dict(metadata)))
+    plain: dict[str, Any] = to_json_safe(visible("", dict(metadata)))
     return plain
 
 

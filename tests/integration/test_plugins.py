@@ -512,7 +512,7 @@ def test_command_that_a_function_makes(workplace: Workplace) -> None:
     [
         ("raise RuntimeError('torn apart')", "torn apart"),
         ("def command(): raise RuntimeError('not today')", "not today"),
-        ("def command(): return 3", "no click.Command"),
+        ("def command(): return 3", "is not a click.Command"),
     ],
 )
 def test_command_that_cannot_be_made(workplace: Workplace, source: str, cause: str) -> None:
