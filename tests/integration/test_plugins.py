@@ -666,7 +666,7 @@ def test_installed_for_real(workplace: Workplace, run: Run) -> None:
     (entry_points,) = workplace.site.glob("cb_good_static-*/entry_points.txt")
     text = entry_points.read_text()
     entry_points.write_text(f"{text}\n[cb.systems\n")
-    assert "'[cb.systems' is not a section" in workplace.plugins()["cb-good-static"]["reason"]
+    assert "line 7: '[cb.systems'" in workplace.plugins()["cb-good-static"]["reason"]
     entry_points.write_text(text)
     workplace.cb("doctor")
     check_listing(workplace.plugins())
