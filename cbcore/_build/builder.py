@@ -38,7 +38,6 @@ from cbcore.plugins.manager import HookManager
 from cbcore.plugins.policy import check_evaluators
 from cbcore.secrets import Secret, blot, can_be_blotted, names_secret, notice_parameters
 from cbcore.specs import Spec
-from cbcore.trust import Stranger
 
 
 class Builder:
@@ -46,7 +45,7 @@ class Builder:
 
     `offered` holds values passed to every component that has a parameter of that name. `hooks`
     are those of the run that is built. `warn` gets each warning at once. `evaluators` are those
-    that benchmarks of the run share. `stranger` wrote the specs of which nobody else did.
+    that benchmarks of the run share. `check` is that of specs which are built without another.
     """
 
     def __init__(
@@ -56,10 +55,10 @@ class Builder:
         offered: Mapping[str, Any] | None = None,
         hooks: HookManager | None = None,
         warn: Callable[[str], None] = lambda message: None,
-        stranger: Stranger | None = None,
+        check: binding.Check | None = None,
     ) -> None:
         self.catalog = catalog
-        self.stranger = stranger
+        self.check = check
         self.offered = dict(offered or {})
         self.hooks = hooks or HookManager()
         self.warn = warn
@@ -73,12 +72,13 @@ class Builder:
         kind: str,
         wanted: Any,
         extra: Mapping[str, Any] | None = None,
-        stranger: Stranger | None = None,
+        check: binding.Check | None = None,
     ) -> Part:
         """A component from a spec string, a Spec, or an object that already is one.
 
-        `extra` are values for parameters of these names, if it has them.
-        A spec that a `stranger` wrote gives values, and is refused where it names a program.
+        `extra` are values for parameters of these names, if it has them. `check` gets each
+        parameter of a spec that somebody else wrote, before it is bound, and the path of own code,
+        before it is imported; it raises `CBError` to refuse one.
         """
         if isinstance(wanted, Part):
             return wanted
@@ -88,13 +88,11 @@ class Builder:
             wanted = specs.parse_dataset(wanted) if kind == "dataset" else specs.parse(wanted)
         if not isinstance(wanted, Spec):
             return self._given(kind, wanted)
-        stranger = stranger or self.stranger
+        check = check or self.check
         extra = {**self.offered, **(extra or {})}
         self._notice_secrets(wanted)
         if wanted.name == "py":
-            if stranger is not None and stranger.parameters is None:
-                raise stranger.error(f"'{wanted}' names code")
-            part = self._own_code(kind, wanted, extra, stranger)
+            part = self._own_code(kind, wanted, extra, check)
             part.making = Making(kind, (wanted,), extra)
             part.record["spec"] = blot(str(wanted))
             return part
@@ -103,7 +101,10 @@ class Builder:
                 f"no {kind} is called {wanted.name!r}",
                 hint=f"own code is written py:FILE:NAME, as in py:{wanted}",
             )
-        return self._build_named(kind, wanted, self.find(kind, wanted.name), extra, stranger)
+        component = self.find(kind, wanted.name)
+        if check is not None:
+            binding.check_parameters(wanted, self.catalog.load(component), check)
+        return self._build_named(kind, wanted, component, extra)
 
     def find(self, kind: str, name: str) -> Component:
         """The component of that name, looked up once. Raises as `Catalog.find`."""
@@ -112,19 +113,12 @@ class Builder:
         return self._found[kind, name]
 
     def _build_named(
-        self,
-        kind: str,
-        wanted: Spec,
-        component: Component,
-        extra: Mapping[str, Any],
-        stranger: Stranger | None = None,
+        self, kind: str, wanted: Spec, component: Component, extra: Mapping[str, Any]
     ) -> Part:
         target = self.catalog.load(component)
         by_hand = component.owner is None  # registered, and perhaps a plain function
-        plain = self._plain_function(kind, wanted, target, extra, stranger) if by_hand else None
-        value, given = plain or self._made(
-            *(kind, wanted, target, extra, component.plugin, stranger)
-        )
+        plain = self._plain_function(kind, wanted, target, extra) if by_hand else None
+        value, given = plain or self._made(kind, wanted, target, extra, component.plugin)
         value = self._checked(kind, value, component.plugin)
         name = _tag_of(value) or wanted.label
         described = value.evaluator if isinstance(value, columns.Mapped) else value
@@ -164,7 +158,6 @@ class Builder:
         target: Any,
         extra: Mapping[str, Any] | None,
         owner: str,
-        stranger: Stranger | None,
     ) -> tuple[Any, dict[str, Any]]:
         """Call the factory. What it does not know is the core's: `name=` renames any system or memory,
         and `…_column=` points any evaluator or dataset at other columns."""
@@ -177,15 +170,13 @@ class Builder:
             mapping = layout.parameters
         elif kind == "evaluator":
             spec, mapping = _without_columns(spec, signature)
-        if stranger is not None:
-            stranger.check_all(spec.name, mapping)
         knows_name = signature is not None and "name" in signature.parameters
         if self.catalog.kind(kind).is_tested and "name" in spec.params and not knows_name:
             new_name = str(spec.params["name"])
             spec = attrs.evolve(spec, params={k: v for k, v in spec.params.items() if k != "name"})
         broken = functools.partial(PluginContractError, owner)
         with at_boundary(f"making the {kind} {spec.name!r}", broken):
-            bound = binding.bind(spec, target, extra=extra, stranger=stranger)
+            bound = binding.bind(spec, target, extra=extra)
             value = bound.make()
             if kind == "dataset":
                 value = layout.applied_to(as_dataset(value), spec.name)
@@ -196,25 +187,19 @@ class Builder:
 
     @staticmethod
     def _plain_function(
-        kind: str,
-        spec: Spec,
-        target: Any,
-        extra: Mapping[str, Any] | None,
-        stranger: Stranger | None,
+        kind: str, spec: Spec, target: Any, extra: Mapping[str, Any] | None
     ) -> tuple[Any, dict[str, Any]] | None:
         """The component that a function itself is; None for one that makes a component."""
         mapping: dict[str, Any] = {}
         if kind == "evaluator":
             spec, mapping = _without_columns(spec, signature_of(target))
-        made = own.from_function(kind, spec, target, extra, stranger)
+        made = own.from_function(kind, spec, target, extra)
         if made is None or not mapping:
             return made
-        if stranger is not None:
-            stranger.check_all(spec.name, mapping)
         return _mapped(spec.name, made[0], mapping), {**made[1], **_told(mapping)}
 
     def _own_code(
-        self, kind: str, spec: Spec, extra: Mapping[str, Any] | None, stranger: Stranger | None
+        self, kind: str, spec: Spec, extra: Mapping[str, Any] | None, check: binding.Check | None
     ) -> Part:
         """`py:module:Name`: a class or function is called, a ready-made object is used as is.
 
@@ -222,16 +207,20 @@ class Builder:
         """
         path, first = specs.own_code(spec.config or "")
         written = f"py:{path}"
+        if check is not None:
+            check("py", "config", path, Callable)
         try:
             target = usercode.import_attribute(path)
         except ValueError as error:
             raise UsageError(f"{written}: {error}") from error
         given: dict[str, Any] = {}
         inner = Spec(name=written, config=first, params=spec.params)
-        if (plain := self._plain_function(kind, inner, target, extra, stranger)) is not None:
+        if check is not None and callable(target):
+            binding.check_parameters(inner, target, check)
+        if (plain := self._plain_function(kind, inner, target, extra)) is not None:
             value, given = plain
         elif callable(target):
-            value, given = self._made(kind, inner, target, extra, written, stranger)
+            value, given = self._made(kind, inner, target, extra, written)
         elif first is not None or spec.params:
             raise ParameterError(written, "is not a class or function, so it takes no parameters")
         else:

@@ -2,18 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
+from cbcore import binding
 from cbcore._build.builder import Builder
 from cbcore.components import Component
-from cbcore.exceptions import CBError, ResultError
+from cbcore.exceptions import CBError, ParameterError, ResultError
 from cbcore.plugins.catalog import Catalog, default_catalog
 from cbcore.results import RunConfig
 from cbcore.specs import Spec
-from cbcore.trust import Stranger
 
 _HINT = "set them by hand: result.metrics = [MeanScore(score_field='f1'), …]"
+_CODE_OR_PLACE = re.compile(
+    r"^py:|(^|:)[/\\]|(^|[:/\\])(~|\.\.)|[^:]:[^\W\d][\w.]*\Z", re.IGNORECASE
+)
+"""Own code, an address, a path that is not relative, or a function in a module."""
+
+
+def check_untrusted(component: str, name: str, value: Any, annotation: Any) -> None:
+    """Refuse a value of somebody else's result that names a program, an address, a key or a file.
+
+    A `Check` of `cbcore.binding`.
+    """
+    parts = binding.parts_of(annotation)
+    is_guarded = binding.is_for_the_user(name, annotation) or Path in parts
+    is_guarded |= binding.NAMES_A_FILE in parts or (Callable in parts and str not in parts)
+    if value is not None and (is_guarded or any(map(_CODE_OR_PLACE.search, _texts(value)))):
+        reason = f"only the user may set {name!r} to {value!r:.80}"
+        raise ParameterError(component, reason, hint="--trust allows it")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping | list | tuple):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(item)
+    else:
+        yield str(value)
 
 
 def metrics_of(
@@ -53,8 +80,8 @@ def remade_metric(builder: Builder, record: Mapping[str, Any], *, trusted: bool 
                 hint=f"install {plugin}, or {_HINT}",
             )
         spec = Spec(component.qualified_name, params=dict(record.get("params") or {}))
-        stranger = None if trusted else Stranger("this result", hint=_HINT)
-        return builder.build("metric", spec, stranger=stranger).value
+        check = None if trusted else check_untrusted
+        return builder.build("metric", spec, check=check).value
     except ResultError:
         raise
     except CBError as error:

@@ -294,7 +294,7 @@ def _range(
 def _converted(value: Any, annotation: Any) -> Any:
     """As the parameter will have it, where that is plain; so it is told, too."""
     try:
-        found = binding.convert(value, annotation, importing=False)
+        found = binding.convert(value, annotation)
     except ValueError:
         return value  # told when it is bound
     return found if isinstance(found, str | int | float) else value

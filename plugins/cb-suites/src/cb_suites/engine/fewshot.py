@@ -14,8 +14,8 @@ from typing import Any
 import attrs
 
 from cb_suites.engine.model import TaskConfig
+from cbcore.assembly import readable
 from cbcore.exceptions import ConfigError, DataError
-from cbcore.extensions import readable
 from cbcore.names import hint
 
 DEFAULT_SEED = 1234

@@ -13,9 +13,9 @@ from cb_suites.engine.formats import Format
 from cb_suites.engine.locating import dataset_of
 from cb_suites.engine.model import TaskConfig
 from cb_suites.engine.prompts import Document, DocumentReader
+from cbcore.assembly import UnusableExample, readable
 from cbcore.boundary import at_boundary
 from cbcore.exceptions import DataError
-from cbcore.extensions import UnusableExample, readable
 
 
 class Documents(list[Any]):

@@ -12,9 +12,9 @@ from cb_suites.engine.model import TaskConfig
 from cb_suites.engine.running import Documents
 from cb_suites.engine.trust import check_given
 from cb_suites.harness.loading import library_dataset
+from cbcore.assembly import readable
 from cbcore.boundary import at_boundary
 from cbcore.exceptions import DataError
-from cbcore.extensions import readable
 
 
 @attrs.define(eq=False)

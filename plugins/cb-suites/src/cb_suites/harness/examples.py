@@ -22,8 +22,8 @@ from cb_suites.harness.task import (
     REQUESTS,
     HarnessTask,
 )
+from cbcore.assembly import UnusableExample
 from cbcore.exceptions import DataError
-from cbcore.extensions import UnusableExample
 
 
 @attrs.frozen(eq=False)

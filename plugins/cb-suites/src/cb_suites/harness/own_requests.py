@@ -21,9 +21,9 @@ from cb_suites.harness.filters import DEFAULT, Filter, make_filter, over_all
 from cb_suites.harness.metrics import Metric
 from cb_suites.harness.task import DOCUMENT, GENERATION, REQUESTS, HarnessTask
 from cb_suites.harness.values import Values
+from cbcore.assembly import UnusableExample
 from cbcore.boundary import at_boundary
 from cbcore.exceptions import DataError, UsageError
-from cbcore.extensions import UnusableExample
 from cbcore.introspection import signature_of
 
 _TEXT, _LIKELIHOOD, _ROLLING = "generate_until", "loglikelihood", "loglikelihood_rolling"
