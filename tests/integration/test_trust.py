@@ -7,14 +7,13 @@ import sys
 
 import pytest
 
-from cb_suites import Suites
+from cb_suites.engine.untrusted import UntrustedSource
 from cbcore import evaluate
-from cbcore.binding import make
+from cbcore.binding import check_parameters, make
 from cbcore.exceptions import CBError, ConfigError
 from cbcore.introspection import signature_of
 from cbcore.plugins import default_catalog
 from cbcore.specs import Spec
-from cbcore.trust import Stranger
 
 ASKS = "dataset: data.jsonl\ndoc_to_text: question\ndoc_to_target: answer\n"
 RAN = "open('{}/ran', 'w').close()\n"
@@ -48,7 +47,7 @@ def strange(tmp_path, monkeypatch):
 
     def run(text, trust=()):
         (folder / "t.yaml").write_text(f"task: t\n{text}")
-        return evaluate([Says()], extensions=[Suites(["t"], [folder, *trust], trust=trust)])
+        return evaluate([Says()], suites=["t"], include_path=[folder, *trust], trust=trust)
 
     run.folder = folder
     return run
@@ -151,9 +150,9 @@ def test_links_do_not_lead_into_or_out_of_a_trusted_folder(strange):
     (own / "linked").symlink_to(strange.folder)
     for name, says in {"a": "leads out of", "b": "nobody vouched"}.items():
         with pytest.raises(ConfigError, match=says):
-            evaluate([Says()], extensions=[Suites([name], [own], trust=[own])])
+            evaluate([Says()], suites=[name], include_path=[own], trust=[own])
     with pytest.raises(ConfigError, match="nobody vouched"):
-        evaluate([Says()], extensions=[Suites(["own/linked/t.yaml"], trust=[own])])
+        evaluate([Says()], suites=["own/linked/t.yaml"], trust=[own])
     assert not has_run(strange.folder)
 
 
@@ -355,9 +354,11 @@ def test_trusted_code_is_given_no_path_of_a_stranger(strange, monkeypatch, key, 
     monkeypatch.setattr(
         Says, "process", lambda _, example: seen.append(example) or {"response": ""}
     )
-    suites = Suites(["t"], [strange.folder, root / "own"], trust=[root / "own"])
+    folders = [strange.folder, root / "own"]
     try:
-        problems = str(evaluate([Says()], extensions=[suites]).problems)
+        problems = str(
+            evaluate([Says()], suites=["t"], include_path=folders, trust=folders[1:]).problems
+        )
     except CBError as error:
         problems = str(error)
     assert "leads out" in problems
@@ -400,7 +401,7 @@ def test_what_python_says_is_the_users_word(strange):
     """A mapping given in Python may name whatever its author can call."""
     (strange.folder / "t.yaml").write_text(f"task: t\n{ASKS}")
     asked = {"task": "t", "evaluators": [{"llm_judge": {"judge": "os:getcwd"}}]}
-    result = evaluate([Says()], extensions=[Suites([asked], [strange.folder])])
+    result = evaluate([Says()], suites=[asked], include_path=[strange.folder])
     assert "judge_score" in result.rows[0].missing
 
 
@@ -424,7 +425,7 @@ def test_variables_of_the_environment_are_not_read(strange, monkeypatch):
             return {"response": "a"}
 
     (strange.folder / "t.yaml").write_text(f"task: t\n{text}")
-    evaluate([Keeps()], extensions=[Suites(["t"], [strange.folder])])
+    evaluate([Keeps()], suites=["t"], include_path=[strange.folder])
     assert asked == ["${SECRET} q"]
 
 
@@ -488,7 +489,7 @@ def test_no_parameter_of_a_component_opens_a_file_elsewhere(tmp_path, monkeypatc
     (tmp_path / "canary/x.jsonl").write_text('{"question": "q", "answer": "a", "context": "c"}\n')
     monkeypatch.chdir(tmp_path / "own")
     monkeypatch.setenv("CB_DATA_DIR", str(tmp_path))
-    stranger = Stranger("suite.yaml", (tmp_path / "own",))
+    source = UntrustedSource("suite.yaml", (tmp_path / "own",))
     sys.addaudithook(_watch)
     kinds = ("dataset", "evaluator", "metric", "format")
     for component in [c for kind in kinds for c in default_catalog().components(kind)]:
@@ -497,10 +498,10 @@ def test_no_parameter_of_a_component_opens_a_file_elsewhere(tmp_path, monkeypatc
         for name in signature_of(factory).parameters:
             for value in (f"{tmp_path}/canary/x.jsonl", "../canary/x.jsonl", "../canary"):
                 OPENED.clear()
+                spec = Spec(component.name, params={name: value})
                 with contextlib.suppress(CBError):
-                    made = make(
-                        Spec(component.name, params={name: value}), factory, stranger=stranger
-                    )
+                    check_parameters(spec, factory, source.check)
+                    made = make(spec, factory)
                     if component.kind == "dataset":
                         next(iter(made), None)
                 assert OPENED == [], f"{component.qualified_name}: {name}"

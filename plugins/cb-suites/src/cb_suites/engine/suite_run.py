@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from cb_suites.engine.documents import functions_in
 from cb_suites.engine.harness import ProcessResults
 from cb_suites.engine.harness_tasks import HarnessMaker
 from cb_suites.engine.manager import shipped_path
-from cb_suites.engine.model import Leaf, Selection, TaskConfig
+from cb_suites.engine.model import Selection, TaskConfig
 from cb_suites.engine.selecting import select
 from cb_suites.engine.tables import SuiteTable, TaskOutcome, scores_by_row
 from cb_suites.engine.task_benchmarks import TaskMaker
@@ -58,11 +58,13 @@ def _make_benchmarks(run: SuiteRun, settings: RunSettings, builder: Builder) -> 
     maker = TaskMaker(settings, builder, HarnessMaker(settings, builder))
     benchmarks: list[Benchmark] = []
     first_error, place = None, ""
-    leaves = run.selection.leaves()
-    if settings.dry_run:
-        leaves = [leaf for leaf in leaves if not _names_code(leaf, builder.warn)]
-    for leaf in leaves:
+    for leaf in run.selection.leaves():
         outcome = run.outcomes[leaf.key] = TaskOutcome(leaf)
+        if settings.dry_run and (code := functions_in(leaf.config.settings)):
+            outcome.state, outcome.reason = "unavailable", f"a dry run does not run {code[0]}"
+            builder.warn(f"{leaf.path} is not counted: {outcome.reason}")
+            benchmarks.append(Benchmark(leaf.key, (), required=False))
+            continue
         try:
             benchmark, run.metrics[leaf.key] = maker.make_benchmark(leaf, outcome)
             benchmarks.append(benchmark)
@@ -85,14 +87,6 @@ def _make_benchmarks(run: SuiteRun, settings: RunSettings, builder: Builder) -> 
             hint=first_error.hint,
         ) from first_error
     return benchmarks
-
-
-def _names_code(leaf: Leaf, warn: Callable[[str], None]) -> bool:
-    """Whether a task needs code of its own to be run, with a warning: it cannot be counted."""
-    named = functions_in(leaf.config.settings)
-    if named:
-        warn(f"{leaf.path} is not counted: a dry run does not run {named[0]}")
-    return bool(named)
 
 
 def _place_of(error: CBError, config: TaskConfig) -> str:
