@@ -13,7 +13,7 @@ import math
 import re
 import types
 import typing
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypeVar
 
@@ -55,8 +55,7 @@ _TRUE, _FALSE, _NONE = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}, 
 class Bound:
     """A factory with what it is to be called with, found once: by it the component is made and told.
 
-    `signature` is None for factories that have none to read. It can be taken apart into
-    `positional, keywords`.
+    `signature` is None for factories that have none to read.
     """
 
     spec: Spec
@@ -64,9 +63,6 @@ class Bound:
     signature: inspect.Signature | None
     positional: list[Any]
     keywords: dict[str, Any]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter((self.positional, self.keywords))
 
     @property
     def named_arguments(self) -> dict[str, Any]:
@@ -135,13 +131,6 @@ def bind(
         keywords.pop(first.name, None)
         positional.append(_converted(spec, first.name, spec.config, first.annotation))
     return Bound(spec, target, signature, positional, keywords)
-
-
-def named_arguments(
-    spec: Spec, target: Callable[..., Any], *, extra: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    """What `make` would pass, by parameter name."""
-    return bind(spec, target, extra=extra).named_arguments
 
 
 def make(spec: Spec, target: Callable[..., Any], *, extra: Mapping[str, Any] | None = None) -> Any:

@@ -239,7 +239,7 @@ class Builder:
         if isinstance(value, StoredData | StoredSystem):
             return Part(value, value.record)
         if kind == "dataset":
-            return Part(value, provenance.describe(_NoParameters(), name=_tag_of(value)))
+            return Part(value, provenance.describe(object(), name=_tag_of(value)))
         with contained():  # what an object holds may be unable to be gone through
             notice_parameters({name.lstrip("_"): kept for name, kept in _kept_by(value).items()})
         if isinstance(value, Chain):
@@ -476,10 +476,6 @@ def _how_to_write(kind: Kind) -> str:
 def _kept_by(value: Any) -> dict[str, Any]:
     """What an object holds, in public or not."""
     return {**getattr(value, "__dict__", {}), **public_attributes(value)}
-
-
-class _NoParameters:
-    """Stands for data handed in directly: there is nothing to tell of how it was made."""
 
 
 def _tag_of(examples: Any) -> str:

@@ -46,26 +46,22 @@ def _texts(value: Any) -> Iterator[str]:
 def metrics_of(
     config: RunConfig, catalog: Catalog | None = None, *, trusted: bool = False
 ) -> tuple[list[Any], list[str]]:
-    """The metrics that a run was made with, and what could not be made of them.
+    """The metrics that a run was made with, and why others could not be made again.
 
-    Where the run is `trusted`, also those that name a program or an address.
+    Unless the run is `trusted`, its metrics name no program, file or address.
     """
-    builder = Builder(catalog or default_catalog())
+    builder = Builder(catalog or default_catalog(), check=None if trusted else check_untrusted)
     made, problems = [], []
     for record in config.get("metrics") or ():
         try:
-            made.append(remade_metric(builder, record, trusted=trusted))
+            made.append(remade_metric(builder, record))
         except ResultError as error:
             problems.append(f"left out: {error.message}")
     return made, problems
 
 
-def remade_metric(builder: Builder, record: Mapping[str, Any], *, trusted: bool = False) -> Any:
-    """A metric as it is recorded, made by the plugin that is installed, or a `ResultError`.
-
-    A record gives values and names no program, unless it is `trusted`: a result may come from
-    anywhere.
-    """
+def remade_metric(builder: Builder, record: Mapping[str, Any]) -> Any:
+    """A metric as it is recorded, made by the plugin that is installed, or a `ResultError`."""
     name, plugin = record.get("name"), record.get("plugin")
     if plugin == "python":
         raise ResultError(
@@ -80,8 +76,7 @@ def remade_metric(builder: Builder, record: Mapping[str, Any], *, trusted: bool 
                 hint=f"install {plugin}, or {_HINT}",
             )
         spec = Spec(component.qualified_name, params=dict(record.get("params") or {}))
-        check = None if trusted else check_untrusted
-        return builder.build("metric", spec, check=check).value
+        return builder.build("metric", spec).value
     except ResultError:
         raise
     except CBError as error:

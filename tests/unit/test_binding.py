@@ -20,7 +20,6 @@ from cbcore.binding import (
     convert,
     guess,
     make,
-    named_arguments,
 )
 from cbcore.exceptions import ParameterError, UsageError
 from cbcore.secrets import Secret
@@ -37,8 +36,8 @@ class Truncate:
 
 
 def arguments(*given: Any, **offered: Any) -> tuple[list[Any], dict[str, Any]]:
-    positional, keywords = bind(*given, **offered)
-    return positional, keywords
+    bound = bind(*given, **offered)
+    return bound.positional, bound.keywords
 
 
 def keyword_only(*, k: int = 1) -> dict[str, Any]:
@@ -244,7 +243,7 @@ def test_arguments_are_told_by_name():
         "max_tokens": 5,
         "seed": 3,
     }
-    assert named_arguments(Spec("t"), Truncate) == {}
+    assert bind(Spec("t"), Truncate).named_arguments == {}
 
 
 def test_a_component_is_made():

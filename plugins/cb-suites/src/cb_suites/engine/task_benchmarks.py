@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -19,10 +19,12 @@ from cb_suites.engine.running import format_name, task_examples
 from cb_suites.engine.scoring import ReadAnswer, task_scorer
 from cb_suites.engine.tables import TaskOutcome
 from cbcore import columns, provenance, specs
-from cbcore.assembly import Benchmark, Builder, Part, Scorer, main_score_of_task, tasks_of
+from cbcore.assembly import Benchmark, Builder, Part, Scorer, tasks_of
 from cbcore.exceptions import UsageError
 from cbcore.settings import RunSettings
 from cbcore.specs import Spec
+
+_F1 = "f1"
 
 
 def _make_read_answer() -> Part:
@@ -79,7 +81,7 @@ class TaskMaker:
         extra = {} if config.primary_score is None else {"score_field": config.primary_score}
         check = config.check("metrics")
         metrics = [self._build("metric", m, extra, check).value for m in config.metrics]
-        main_score = config.primary_score or main_score_of_task(chosen, dataset)
+        main_score = config.primary_score or _find_main_score(chosen, tasks_of(dataset))
         benchmark = Benchmark(
             leaf.key,
             examples,
@@ -159,6 +161,37 @@ class TaskMaker:
             spec = attrs.evolve(spec, params={**mapping, **spec.params})
             return self._build("evaluator", spec, check=source and source.check)
         return self._build("evaluator", columns.mapped(part.value, **mapping))
+
+
+def _find_main_score(chosen: Sequence[tuple[Part, bool]], tasks: Sequence[str]) -> str | None:
+    """The score that quality means if a task names none; None if its evaluators declare none.
+
+    It is the first score of an evaluator that was named. Of automatic ones it is F1, else the
+    first score of the only evaluator of a plugin that names the main task, else the first of all.
+    """
+    scores = [
+        (score, automatic)
+        for part, automatic in chosen
+        for score in getattr(part.value, "emits", ())
+    ]
+    if not scores or not scores[0][1]:
+        return scores[0][0] if scores else None
+    installed = [score for score, automatic in scores if automatic]
+    if _F1 in installed:
+        return _F1
+    of_task = {}
+    for part, automatic in chosen:
+        if automatic and tasks and part.component and part.component.owner:
+            emits = _read_declared(part, "emits")
+            if emits and tasks[0] in _read_declared(part, "applies_to"):
+                of_task[emits[0]] = part
+    return next(iter(of_task)) if len(of_task) == 1 else installed[0]
+
+
+def _read_declared(evaluator: Part, field: str) -> Sequence[str]:
+    """The scores or tasks that an evaluator, or else its component, declares."""
+    component = evaluator.component.described() if evaluator.component else None
+    return getattr(evaluator.value, field, None) or getattr(component, field, None) or ()
 
 
 def _behind_filter(

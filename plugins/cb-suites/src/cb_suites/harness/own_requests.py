@@ -15,13 +15,13 @@ from typing import Any
 import attrs
 
 from cb_suites.engine.class_tasks import ClassDocuments, ClassSays
+from cb_suites.engine.examples import make_unusable
 from cb_suites.engine.model import TaskConfig
 from cb_suites.harness.contexts import Delimiters
 from cb_suites.harness.filters import DEFAULT, Filter, make_filter, over_all
 from cb_suites.harness.metrics import Metric
 from cb_suites.harness.task import DOCUMENT, GENERATION, REQUESTS, HarnessTask
 from cb_suites.harness.values import Values
-from cbcore.assembly import UnusableExample
 from cbcore.boundary import at_boundary
 from cbcore.exceptions import DataError, UsageError
 from cbcore.introspection import signature_of
@@ -45,7 +45,7 @@ class OwnExamples:
             try:
                 example, _ = self.asked(document, index)
             except DataError as error:
-                yield UnusableExample(index, str(error).replace("\n", "; "))
+                yield make_unusable(index, error)
                 continue
             yield {"id": index, "dataset": self.key, **example}
 
