@@ -26,7 +26,16 @@ from cbcore.secrets import is_secret_name
 from cbcore.specs import Spec, split_list
 from cbcore.usercode import import_attribute
 
-__all__ = ("FileName", "Trusted", "make")
+__all__ = (
+    "NAMES_A_FILE",
+    "Check",
+    "FileName",
+    "Trusted",
+    "check_parameters",
+    "is_for_the_user",
+    "make",
+    "parts_of",
+)
 
 Check: TypeAlias = Callable[[str, str, Any, Any], None]
 """Gets a component, the name of a parameter, its value and its annotation before it is bound.
@@ -35,10 +44,11 @@ It raises a `CBError` to refuse the value.
 """
 
 _T = TypeVar("_T")
-FOR_THE_USER = "only the user may set it"
+_FOR_THE_USER = "only the user may set it"
 NAMES_A_FILE = "may name a file"
+"""The mark of a `FileName` among the parts of an annotation."""
 
-Trusted = Annotated[_T, FOR_THE_USER]
+Trusted = Annotated[_T, _FOR_THE_USER]
 """A parameter that only the user may set: a program, an address, a key, a variable."""
 
 FileName = Annotated[_T, NAMES_A_FILE]
@@ -151,7 +161,7 @@ def check_parameters(spec: Spec, target: Any, check: Check) -> None:
 def is_for_the_user(name: str, annotation: Any) -> bool:
     """Whether only the user may set a parameter: it is marked, or named like an address or key."""
     is_named = bool(_RESERVED.search(name)) or is_secret_name(name)
-    return is_named or FOR_THE_USER in parts_of(annotation)
+    return is_named or _FOR_THE_USER in parts_of(annotation)
 
 
 def parts_of(annotation: Any) -> list[Any]:

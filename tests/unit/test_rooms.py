@@ -15,7 +15,7 @@ FLAT = {
     "boundary contexts introspection lazy records plain secrets settings texts stats "
     "workers",
     "toolbox": "columns sent spending identity tokens timing chains usercode "
-    "trust bounded_yaml files remote "
+    "files remote "
     "hf scoring _logging",
     "asking": "specs binding registry provenance",
     "root": "settings.compose settings.run_file settings.stored_data assembly api kept merging settings.plugin_options",
