@@ -488,11 +488,6 @@ def test_outputs_of_systems_without_identity_are_kept_together(store):
     assert all(texts.output is not None for texts in kept.texts)
 
 
-def evil_suite(folder):
-    """A suite that would run code of a stranger."""
-    return {"task": "t", "dataset": "hotpotqa", "evaluators": [f"py:{folder}/evil.py:Evil"]}
-
-
 def test_a_stranger_s_shards_run_no_code(tmp_path):
     """From a file, a metric that names a program is left out, and so is what needs trust."""
     paths = []
@@ -507,14 +502,20 @@ def test_a_stranger_s_shards_run_no_code(tmp_path):
                 "params": {"judge": "os:abort"},
             }
         )
-        told["config"]["options"] = [{"name": "suite", "plugin": "cb-suites"}]
-        told["config"]["settings"]["suite"] = [evil_suite(tmp_path)]
+        told["config"]["extension_plugins"] = [
+            {
+                "name": "memories",
+                "component": "memory",
+                "plugin": "cb-memory",
+                "params": {"memories": [f"py:{tmp_path}/evil.py:Evil"]},
+            }
+        ]
         paths.append(str(tmp_path / f"{number}.json"))
         Path(paths[-1]).write_text(json.dumps(told))
     (tmp_path / "evil.py").write_text("raise SystemExit('it ran')")
     result = merge(paths, cache_dir=tmp_path / "none")
     assert any("'pairwise_judge'" in problem for problem in result.problems)
-    assert any("only the user may set 'suite'" in problem for problem in result.problems)
+    assert any("names code" in problem for problem in result.problems)
 
 
 def files_of_shards(folder, changed=None, **settings):
@@ -525,9 +526,7 @@ def files_of_shards(folder, changed=None, **settings):
         run_id = sharded(machine, number, **settings)
         store = Store(machine)
         (record,) = store.runs(run_id)
-        changed = dict(changed or {})
-        record.manifest["config"]["settings"]["suite"] = changed.pop("suite", None)
-        record.manifest["config"] |= changed
+        record.manifest["config"] |= changed or {}
         store.save_run(record)
         store.close()
         files.append(str(folder / f"{number}.cbrun"))
@@ -537,15 +536,20 @@ def files_of_shards(folder, changed=None, **settings):
 
 def test_a_stranger_s_shards_stay_a_stranger_s_in_the_store(tmp_path):
     """Merging a file takes it over; merging that again by its id trusts it no more than before."""
+    evil = {
+        "name": "memories",
+        "component": "memory",
+        "plugin": "cb-memory",
+        "params": {"memories": [f"py:{tmp_path}/evil.py:Evil"]},
+    }
     (tmp_path / "evil.py").write_text("raise SystemExit('it ran')")
-    evil = {"options": [{"name": "suite", "plugin": "cb-suites"}], "suite": [evil_suite(tmp_path)]}
-    files = files_of_shards(tmp_path, evil)
+    files = files_of_shards(tmp_path, {"extension_plugins": [evil]})
     here = tmp_path / "here"
     first = merge(files, cache_dir=here)
     run_id = first.config["merged_from"][0]
     again = merge([run_id], cache_dir=here, siblings=True)
     for result in (first, again):
-        assert any("only the user may set 'suite'" in problem for problem in result.problems)
+        assert any("names code" in problem for problem in result.problems)
         kept = find_kept(result.config["run_id"], here)
         assert kept.record.manifest["untrusted"]
 

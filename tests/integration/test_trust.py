@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,7 @@ from cbcore import evaluate
 from cbcore.binding import check_parameters, make
 from cbcore.exceptions import CBError, ConfigError
 from cbcore.introspection import signature_of
+from cbcore.merging import merge
 from cbcore.plugins import default_catalog
 from cbcore.specs import Spec
 
@@ -505,3 +508,31 @@ def test_no_parameter_of_a_component_opens_a_file_elsewhere(tmp_path, monkeypatc
                     if component.kind == "dataset":
                         next(iter(made), None)
                 assert OPENED == [], f"{component.qualified_name}: {name}"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"suite": [{"task": "t", "dataset": "d", "evaluators": ["py:./strange/code.py:Score"]}]},
+        {"suite": ["t"], "include_path": ["/etc"]},
+        {"suite": ["t"], "include_path": ["../strange"]},
+        {"suite": ["t"], "trust": ["strange"]},
+    ],
+    ids=str,
+)
+def test_a_result_of_somebody_else_names_no_suite_of_its_own(strange, given):
+    """The table of suites is left out of merged shards; `--trust` of `cb merge` allows it."""
+    root = strange.folder.parent
+    paths = [str(root / f"{number}.json") for number in (1, 2)]
+    for number, path in enumerate(paths, 1):
+        data = [{"id": n, "question": "q", "answer": "a"} for n in range(9)]
+        result = evaluate([Says()], data, shard=f"{number}/2", progress=False)
+        shard = json.loads(result.to_json())
+        shard["config"]["options"] = [{"name": name, "plugin": "cb-suites"} for name in given]
+        shard["config"]["settings"] |= given
+        Path(path).write_text(json.dumps(shard))
+    merged = merge(paths, cache_dir=root / "none")
+    assert any("only the user may set" in problem for problem in merged.problems)
+    assert any("--trust allows it" in problem for problem in merged.problems)
+    assert "suites" not in merged.sections
+    assert not has_run(strange.folder)

@@ -287,26 +287,29 @@ def test_evaluators_that_joined_the_chosen_ones_do_not_replace_them():
     assert command.split(" \\\n  ")[3:5] == ["--evaluator a", "--evaluator judge:model=m"]
 
 
-def test_the_options_of_plugins_are_in_the_command():
-    """Data from them have no spec of their own."""
-    asked = {"suite": ["mmlu", "bbh"], "num_fewshot": 0, "include_path": None}
-    told = config(options=[{"name": "suite"}, {"name": "num_fewshot"}], settings=asked)
+def test_what_an_extension_was_asked_is_in_the_command():
+    """Its data have no spec of their own."""
+    asked = {"suites": ["mmlu", "bbh"], "num_fewshot": 0, "include_path": None}
+    told = config(extensions=["suites"], extension_plugins=[{"name": "suites", "params": asked}])
     command = command_of(EvalResult([], config={**told, "datasets": [{"name": "anatomy"}]}))
     assert command.split(" \\\n  ")[2:5] == ["--suite mmlu", "--suite bbh", "--num-fewshot 0"]
 
 
-def test_an_option_may_bring_the_systems():
-    """They have no spec of their own. Objects have no command."""
-    asked = {"memory": ["bm25:k=6 | extractive"], "memory_gold_errors": ["wrong.json"]}
-    options = [{"name": name} for name in asked]
-    told = config(systems=[{"name": "m", "component": "bm25"}], options=options, settings=asked)
+def test_an_extension_is_asked_for_by_the_flags_it_records():
+    """Which need not be called like the options, and it may be what brings the systems."""
+    record = {
+        "name": "memories",
+        "params": {"memories": ["bm25:k=6 | extractive"], "gold_errors": ["wrong.json"]},
+        "flags": {"memories": "--memory", "gold_errors": "--memory-gold-errors"},
+    }
+    told = config(systems=[{"name": "m", "component": "bm25"}], extension_plugins=[record])
     command = command_of(EvalResult([], config=told))
     assert command.split(" \\\n  ")[1:4] == [
         "--dataset hotpotqa:sample",
         "--memory 'bm25:k=6 | extractive'",
         "--memory-gold-errors wrong.json",
     ]
-    asked["memory"] = ["given in Python"]
+    record["params"] = {"memories": ["given in Python"]}
     assert command_of(EvalResult([], config=told)) is None
     beside = {**told, "systems": [{"name": "own", "component": "mine.Own"}]}
     assert command_of(EvalResult([], config=beside)) is None
@@ -337,15 +340,17 @@ def test_what_gave_nothing_is_not_named():
     assert [used.name for used in used_in(result, {"f1"})] == ["b", "c"]
 
 
-def test_options_of_plugins_are_named_with_the_components_they_bring():
-    """Their versions made the numbers as well."""
+def test_what_extended_a_run_is_named_with_what_it_brought():
+    """Its version made the numbers as well."""
     told = {
-        "options": [{"name": "suite", "component": "suite"}],
+        "extension_plugins": [
+            {"name": "suites", "component": "suite", "params": {"suites": ["a"]}}
+        ],
         "suite_plugins": [{"name": "a", "plugin": "cb-suites", "version": "0.1.0"}],
     }
     used = used_in(EvalResult([], config=told), set())
     assert [(one.kind, one.spelt) for one in used] == [
-        ("option", "suite"),
+        ("extension", "suite:suites=[a]"),
         ("suite", "a"),
     ]
     assert used[1].source == "cb-suites 0.1.0"

@@ -381,13 +381,14 @@ def _count_columns(counts: Sequence[Counts]) -> Iterable[Column]:
 def _title(result: EvalResult, systems: Sequence[str]) -> str:
     recorded = components(result.config, "datasets")
     datasets = [str(c.get("name")) for c in recorded]
-    options = [str(option.get("name")) for option in components(result.config, "options")]
-    settings = dict(result.config.get("settings") or {})
+    extensions = components(result.config, "extension_plugins")
     for asked_as, section in result.sections.items():
         if not section.names_data:
             continue
-        given = [settings.get(name) or () for name in options if asked_as in (name, f"{name}s")]
-        asked = [str(one) for values in given for one in values]
+        given = [
+            name for one in extensions for name in dict(one.get("params") or {}).get(asked_as) or ()
+        ]
+        asked = [str(name) for name in given]
         members = {str(line.get("key")) for line in section.lines}
         datasets = [*asked, *(name for name in datasets if not (asked and name in members))]
     datasets = datasets or sorted({row.dataset for row in result.rows if row.dataset})

@@ -21,7 +21,6 @@ _KINDS = {
     "metrics": "metric",
     "tokenizers": "tokenizer",
     "executors": "executor",
-    "options": "option",
 }
 _ASKED = {
     "systems": "--system",
@@ -50,8 +49,8 @@ class Used(NamedTuple):
 def used_in(result: EvalResult, scores: set[str]) -> list[Used]:
     """Every component that took part: gave something, by what the result says or its rows show.
 
-    Of evaluators, those with one of the `scores` of the rows. Last come the options of plugins, and
-    the components of kinds that plugins bring.
+    Of evaluators, those with one of the `scores` of the rows. Last come what extended the run, and
+    the components of kinds that extensions bring.
     """
     brought = (key for key in result.config if key.endswith(_BROUGHT))
     kinds = {**_KINDS, **{key: key.removesuffix(_BROUGHT) for key in brought}}
@@ -118,26 +117,26 @@ def commands_of(config: Mapping[str, Any]) -> list[tuple[str, str | None]]:
 
 
 def _command(config: Mapping[str, Any]) -> str | None:
-    options = list(_option_values(config))
+    extended = list(_of_extensions(config))
     parts: list[tuple[str, ...]] = [
         part
         for kind, flag in _ASKED.items()
         for part in dict.fromkeys((flag, spec) for spec in _specs(config, kind))
     ]
-    has_data = bool(options) or any(flag == "--dataset" for flag, *_ in parts)
+    has_data = bool(extended) or any(flag == "--dataset" for flag, *_ in parts)
     systems = components(config, "systems")
-    if not systems or not has_data or not all(_is_asked_for(one, options) for one in systems):
+    if not systems or not has_data or not all(_is_asked_for(one, extended) for one in systems):
         return None
-    if _GIVEN_IN_PYTHON in options:
+    if any(_GIVEN_IN_PYTHON in part for part in extended):
         return None
-    parts += _settings(config)
+    parts += [*extended, *_settings(config)]
     return " \\\n  ".join(["cb run", *(shlex.join(part) for part in parts)])
 
 
-def _is_asked_for(system: Mapping[str, Any], options: Sequence[str]) -> bool:
-    """Whether a system has a spec of its own, or an option of a plugin names it."""
+def _is_asked_for(system: Mapping[str, Any], extended: Sequence[tuple[str, ...]]) -> bool:
+    """Whether a system has a spec of its own, or stands in what an extension was asked."""
     named = str(system.get("component") or "")
-    return _spec(system) is not None or any(named in value for value in options)
+    return _spec(system) is not None or any(named in "".join(asked) for _, *asked in extended)
 
 
 def _specs(config: Mapping[str, Any], kind: str) -> Iterator[str]:
@@ -157,22 +156,34 @@ def _spec(record: Mapping[str, Any]) -> str | None:
     return None if spec is None else str(spec)
 
 
-def _option_values(config: Mapping[str, Any]) -> Iterator[str]:
-    """The values of the options that plugins added to the run."""
-    settings = dict(config.get("settings") or {})
-    for record in components(config, "options"):
-        value = settings.get(str(record.get("name")))
-        for one in value if isinstance(value, list | tuple) else [value]:
-            if one is not None:
-                yield str(one)
+def _of_extensions(config: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """What extensions and their options were asked, by the flags that they record.
+
+    One of before they did is called by the singular of its key.
+    """
+    extensions = set(config.get("extensions") or ())
+    for record in components(config, "extension_plugins"):
+        flags = record.get("flags")
+        known = flags if isinstance(flags, Mapping) else {}
+        for key, asked in dict(record.get("params") or {}).items():
+            word = key.removesuffix("s") if key in extensions else key
+            flag = str(known.get(key) or f"--{word.replace('_', '-')}")
+            for one in asked if isinstance(asked, list | tuple) else [asked]:
+                if one is not None and one is not False:
+                    yield (flag,) if one is True else (flag, str(one))
 
 
 def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     """Every setting that has a flag and is not at its default."""
     flags = _flags()
+    of_extensions = {
+        str(flag)
+        for record in components(config, "extension_plugins")
+        for flag in dict(record.get("flags") or {}).values()
+    }
     for name, value in dict(config.get("settings") or {}).items():
         flag, usual = flags.get(name, (f"--{name.replace('_', '-')}", None))
-        if value is None or value is False or value == usual:
+        if value is None or value is False or value == usual or flag in of_extensions:
             continue
         if isinstance(value, Mapping):
             yield from ((flag, f"{key}={one}") for key, one in value.items())
