@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from cbcore._build.builder import Builder
-from cbcore._build.remaking import remade_metric
+from cbcore._build.remaking import check_untrusted, remade_metric
 from cbcore._run.parts import StoredSystem
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.names import hint
@@ -217,5 +217,5 @@ def metrics_of(config: RunConfig, catalog: Catalog | None = None) -> list[Any]:
 
     Raises `ResultError` where one cannot be made.
     """
-    builder = Builder(catalog or default_catalog())
+    builder = Builder(catalog or default_catalog(), check=check_untrusted)
     return [remade_metric(builder, record) for record in config.get("metrics") or ()]

@@ -7,19 +7,15 @@ def cb_configure(settings: RunSettings, builder: Builder) -> None:
 """
 
 from cbcore._build.builder import Builder
-from cbcore._build.main_score import main_score_of_task, tasks_of
+from cbcore._build.main_score import tasks_of
 from cbcore._run.benchmark import Benchmark
 from cbcore._run.parts import Part
 from cbcore._run.scorers import Scorer
-from cbcore._run.work import UnusableExample, readable
 
 __all__ = [
     "Benchmark",
     "Builder",
     "Part",
     "Scorer",
-    "UnusableExample",
-    "main_score_of_task",
-    "readable",
     "tasks_of",
 ]

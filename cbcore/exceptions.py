@@ -175,9 +175,11 @@ class RunError(CBError):
 class DataError(RunError):
     """The dataset, or one of its examples, cannot be used.
 
-    Raised by a dataset, it ends the run. Yielded in place of an example, it becomes one errored
-    row, and the run goes on.
+    Raised by a dataset, it ends the run. Yielded in place of an example, it becomes one failed
+    row, and the run goes on. `example_id` is the id of that example, if it is known.
     """
+
+    example_id: str | int | None = None
 
 
 class ProcessError(RunError):

@@ -95,12 +95,11 @@ def numbers_in(value: Any) -> list[float]:
 
 def of_each_document(model: Any, name: str, tree: Path) -> dict[str, list[float]]:
     """What `cb` measures of each document, by metric."""
-    from cb_suites import Suites
     from cb_suites.harness.scoring import kept_results
     from cbcore import evaluate
 
-    suites = Suites([name], include_paths=[tree], trust=[tree])
-    result = evaluate([model], extensions=[suites], metrics=[], progress=False)
+    suites = {"suites": [name], "include_path": tree, "trust": tree}
+    result = evaluate([model], metrics=[], progress=False, **suites)
     line = result.sections["suites"].lines[0]
     names = list(dict.fromkeys(score["filter"] for score in line["scores"]))
     measured: dict[str, list[float]] = {}

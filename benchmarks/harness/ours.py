@@ -41,16 +41,15 @@ def run(name: str, tree: Path, said: dict[str, Any]) -> dict[str, Any]:
     """What `cb` makes of one task or group: numbers, or reasons."""
     import random
 
-    from cb_suites import Suites
     from cbcore import evaluate
     from cbcore.exceptions import CBError
 
     random.shuffle = answers.steady_shuffle  # as in the reference
     systems = [Told(mode, said.get(mode, {})) for mode in answers.MODES]
-    suites = Suites([name], include_paths=[tree], trust=[tree])
+    suites = {"suites": [name], "include_path": tree, "trust": tree}
     try:
         # One after another, so that what is said the second time is said to the second repeat.
-        result = evaluate(systems, extensions=[suites], metrics=[], max_workers=1)
+        result = evaluate(systems, metrics=[], max_workers=1, **suites)
     except CBError as error:
         return {"error": f"{error}"[:500], "results": {}, "reasons": {}}
     lines = result.sections["suites"].lines

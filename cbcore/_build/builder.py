@@ -36,7 +36,6 @@ from cbcore.plugins.manager import HookManager
 from cbcore.plugins.policy import check_evaluators
 from cbcore.secrets import Secret, blot, can_be_blotted, names_secret, notice_parameters
 from cbcore.specs import Spec
-from cbcore.trust import Stranger
 
 
 class Builder:
@@ -44,7 +43,7 @@ class Builder:
 
     `offered` holds values passed to every component that has a parameter of that name. `hooks`
     are those of the run that is built. `warn` gets each warning at once. `evaluators` are those
-    that benchmarks of the run share. `stranger` wrote the specs of which nobody else did.
+    that benchmarks of the run share. `check` is that of specs which are built without another.
     """
 
     def __init__(
@@ -54,10 +53,10 @@ class Builder:
         offered: Mapping[str, Any] | None = None,
         hooks: HookManager | None = None,
         warn: Callable[[str], None] = lambda message: None,
-        stranger: Stranger | None = None,
+        check: binding.Check | None = None,
     ) -> None:
         self.catalog = catalog
-        self.stranger = stranger
+        self.check = check
         self.offered = dict(offered or {})
         self.hooks = hooks or HookManager()
         self.warn = warn
@@ -71,12 +70,13 @@ class Builder:
         kind: str,
         wanted: Any,
         extra: Mapping[str, Any] | None = None,
-        stranger: Stranger | None = None,
+        check: binding.Check | None = None,
     ) -> Part:
         """A component from a spec string, a Spec, or an object that already is one.
 
-        `extra` are values for parameters of these names, if it has them.
-        A spec that a `stranger` wrote gives values, and is refused where it names a program.
+        `extra` are values for parameters of these names, if it has them. `check` gets each
+        parameter of a spec that somebody else wrote, before it is bound, and the path of own code,
+        before it is imported; it raises `CBError` to refuse one.
         """
         if isinstance(wanted, Part):
             return wanted
@@ -88,7 +88,7 @@ class Builder:
             return self._given(kind, wanted)
         extra = {**self.offered, **(extra or {})}
         try:
-            return self._build_spec(kind, wanted, extra, stranger or self.stranger)
+            return self._build_spec(kind, wanted, extra, check or self.check)
         except ParameterError as error:
             if any(map(specs.may_be_sweep, (wanted.config, *wanted.params.values()))):
                 self._explain_sweep(error)
@@ -102,13 +102,11 @@ class Builder:
             error.hint = f"several values are a sweep: {missing.message}; {missing.hint}"
 
     def _build_spec(
-        self, kind: str, wanted: Spec, extra: Mapping[str, Any], stranger: Stranger | None
+        self, kind: str, wanted: Spec, extra: Mapping[str, Any], check: binding.Check | None
     ) -> Part:
         self._notice_secrets(wanted)
         if wanted.name == "py":
-            if stranger is not None and stranger.parameters is None:
-                raise stranger.error(f"'{wanted}' names code")
-            part = self._own_code(kind, wanted, extra, stranger)
+            part = self._own_code(kind, wanted, extra, check)
             part.making = Making(kind, (wanted,), extra)
             part.record["spec"] = blot(str(wanted))
             return part
@@ -117,7 +115,10 @@ class Builder:
                 f"no {kind} is called {wanted.name!r}",
                 hint=f"own code is written py:FILE:NAME, as in py:{wanted}",
             )
-        return self._build_named(kind, wanted, self.find(kind, wanted.name), extra, stranger)
+        component = self.find(kind, wanted.name)
+        if check is not None:
+            binding.check_parameters(wanted, self.catalog.load(component), check)
+        return self._build_named(kind, wanted, component, extra)
 
     def find(self, kind: str, name: str) -> Component:
         """The component of that name, looked up once. Raises as `Catalog.find`."""
@@ -137,19 +138,12 @@ class Builder:
         return {} if signature is None else signature.parameters
 
     def _build_named(
-        self,
-        kind: str,
-        wanted: Spec,
-        component: Component,
-        extra: Mapping[str, Any],
-        stranger: Stranger | None = None,
+        self, kind: str, wanted: Spec, component: Component, extra: Mapping[str, Any]
     ) -> Part:
         target = self.catalog.load(component)
         by_hand = component.owner is None  # registered, and perhaps a plain function
-        plain = self._plain_function(kind, wanted, target, extra, stranger) if by_hand else None
-        value, given = plain or self._made(
-            *(kind, wanted, target, extra, component.plugin, stranger)
-        )
+        plain = self._plain_function(kind, wanted, target, extra) if by_hand else None
+        value, given = plain or self._made(kind, wanted, target, extra, component.plugin)
         value = self._checked(kind, value, component.plugin)
         name = _tag_of(value) or wanted.default_label
         described = value.evaluator if isinstance(value, columns.MappedEvaluator) else value
@@ -189,7 +183,6 @@ class Builder:
         target: Any,
         extra: Mapping[str, Any] | None,
         owner: str,
-        stranger: Stranger | None,
     ) -> tuple[Any, dict[str, Any]]:
         """Call the factory. What it does not know is the core's: `name=` renames any system or memory,
         and `…_column=` points any evaluator or dataset at other columns."""
@@ -202,15 +195,13 @@ class Builder:
             mapping = layout.parameters
         elif kind == "evaluator":
             spec, mapping = _without_columns(spec, signature)
-        if stranger is not None:
-            stranger.check_all(spec.name, mapping)
         knows_name = signature is not None and "name" in signature.parameters
         if self.catalog.kind(kind).is_tested and "name" in spec.params and not knows_name:
             new_name = str(spec.params["name"])
             spec = attrs.evolve(spec, params={k: v for k, v in spec.params.items() if k != "name"})
         broken = functools.partial(PluginContractError, owner)
         with at_boundary(f"making the {kind} {spec.name!r}", broken):
-            bound = binding.bind(spec, target, extra=extra, stranger=stranger)
+            bound = binding.bind(spec, target, extra=extra)
             value = bound.make()
             if kind == "dataset":
                 value = layout.apply(read_table(value), spec.name)
@@ -221,25 +212,19 @@ class Builder:
 
     @staticmethod
     def _plain_function(
-        kind: str,
-        spec: Spec,
-        target: Any,
-        extra: Mapping[str, Any] | None,
-        stranger: Stranger | None,
+        kind: str, spec: Spec, target: Any, extra: Mapping[str, Any] | None
     ) -> tuple[Any, dict[str, Any]] | None:
         """The component that a function itself is; None for one that makes a component."""
         mapping: dict[str, Any] = {}
         if kind == "evaluator":
             spec, mapping = _without_columns(spec, signature_of(target))
-        made = own.from_function(kind, spec, target, extra, stranger)
+        made = own.from_function(kind, spec, target, extra)
         if made is None or not mapping:
             return made
-        if stranger is not None:
-            stranger.check_all(spec.name, mapping)
         return _mapped(spec.name, made[0], mapping), {**made[1], **_told(mapping)}
 
     def _own_code(
-        self, kind: str, spec: Spec, extra: Mapping[str, Any] | None, stranger: Stranger | None
+        self, kind: str, spec: Spec, extra: Mapping[str, Any] | None, check: binding.Check | None
     ) -> Part:
         """`py:module:Name`: a class or function is called, a ready-made object is used as is.
 
@@ -247,16 +232,20 @@ class Builder:
         """
         path, first = specs.own_code(spec.config or "")
         written = f"py:{path}"
+        if check is not None:
+            check("py", "config", path, Callable)
         try:
             target = usercode.import_attribute(path)
         except ValueError as error:
             raise UsageError(f"{written}: {error}") from error
         given: dict[str, Any] = {}
         inner = Spec(name=written, config=first, params=spec.params)
-        if (plain := self._plain_function(kind, inner, target, extra, stranger)) is not None:
+        if check is not None and callable(target):
+            binding.check_parameters(inner, target, check)
+        if (plain := self._plain_function(kind, inner, target, extra)) is not None:
             value, given = plain
         elif callable(target):
-            value, given = self._made(kind, inner, target, extra, written, stranger)
+            value, given = self._made(kind, inner, target, extra, written)
         elif first is not None or spec.params:
             raise ParameterError(written, "is not a class or function, so it takes no parameters")
         else:
@@ -275,7 +264,7 @@ class Builder:
         if isinstance(value, StoredData | StoredSystem):
             return Part(value, value.record)
         if kind == "dataset":
-            return Part(value, provenance.describe(_NoParameters(), name=_tag_of(value)))
+            return Part(value, provenance.describe(object(), name=_tag_of(value)))
         with contained():  # what an object holds may be unable to be gone through
             notice_parameters({name.lstrip("_"): kept for name, kept in _kept_by(value).items()})
         if isinstance(value, Chain):
@@ -511,10 +500,6 @@ def _how_to_write(kind: Kind) -> str:
 def _kept_by(value: Any) -> dict[str, Any]:
     """What an object holds, in public or not."""
     return {**getattr(value, "__dict__", {}), **public_attributes(value)}
-
-
-class _NoParameters:
-    """Stands for data handed in directly: there is nothing to tell of how it was made."""
 
 
 def _tag_of(examples: Any) -> str:

@@ -180,27 +180,6 @@ def _main_score(
     return emitted.default
 
 
-def main_score_of_task(chosen: Iterable[tuple[Part, bool]], dataset: Part) -> str | None:
-    """The score that data is judged by that names none; None where nothing is emitted.
-
-    `chosen` are its evaluators, each with whether it was chosen automatically. The first decides
-    if it was asked for; of those that were not, their names must not.
-    """
-    chosen = list(chosen)
-    scores = [
-        (score, automatic)
-        for part, automatic in chosen
-        for score in getattr(part.value, "emits", ())
-    ]
-    if not scores or not scores[0][1]:
-        return scores[0][0] if scores else None
-    installed = [score for score, automatic in scores if automatic]
-    if DEFAULT_SCORE_FIELD in installed:
-        return DEFAULT_SCORE_FIELD
-    of_task = _scores_of_task(dataset, [part for part, automatic in chosen if automatic])
-    return of_task[0] if len(of_task) == 1 else installed[0]
-
-
 def _only_one(scorers: Sequence[Scorer]) -> str:
     """The first score of what was asked for, or of the only evaluator there is.
 

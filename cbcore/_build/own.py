@@ -13,7 +13,6 @@ from cbcore.chains import Renamed
 from cbcore.introspection import signature_of
 from cbcore.kinds import KINDS, Kind
 from cbcore.specs import Spec
-from cbcore.trust import Stranger
 
 _ROLES: dict[str, tuple[str, str, int]] = {
     "system": ("process", "aprocess", 1),
@@ -79,7 +78,6 @@ def from_function(
     spec: Spec,
     target: Any,
     extra: Mapping[str, Any] | None = None,
-    stranger: Stranger | None = None,
 ) -> tuple[Any, dict[str, Any]] | None:
     """The component that a function is, with the parameters of its spec; None if it makes one.
 
@@ -93,7 +91,6 @@ def from_function(
         Spec(spec.name, None, renamed) if "name" not in _parameters(target) else spec,
         target,
         extra=extra,
-        stranger=stranger,
     )
     made = _in_role(kind, target, bound.keywords)
     if made is None:

@@ -2,43 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
+from cbcore import binding
 from cbcore._build.builder import Builder
 from cbcore.components import Component
-from cbcore.exceptions import CBError, ResultError
+from cbcore.exceptions import CBError, ParameterError, ResultError
 from cbcore.plugins import Catalog, default_catalog
 from cbcore.results import RunConfig
 from cbcore.specs import Spec
-from cbcore.trust import Stranger
 
 _HINT = "set them by hand: result.metrics = […]"
+_CODE_OR_PLACE = re.compile(
+    r"^py:|(^|:)[/\\]|(^|[:/\\])(~|\.\.)|[^:]:[^\W\d][\w.]*\Z", re.IGNORECASE
+)
+"""Own code, an address, a path that is not relative, or a function in a module."""
+
+
+def check_untrusted(component: str, name: str, value: Any, annotation: Any) -> None:
+    """Refuse a value of somebody else's result that names a program, an address, a key or a file.
+
+    A `Check` of `cbcore.binding`.
+    """
+    parts = binding.parts_of(annotation)
+    is_guarded = binding.is_for_the_user(name, annotation) or Path in parts
+    is_guarded |= binding.NAMES_A_FILE in parts or (Callable in parts and str not in parts)
+    if value is not None and (is_guarded or any(map(_CODE_OR_PLACE.search, _texts(value)))):
+        reason = f"only the user may set {name!r} to {value!r:.80}"
+        raise ParameterError(component, reason, hint="--trust allows it")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping | list | tuple):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(item)
+    else:
+        yield str(value)
 
 
 def metrics_of(
     config: RunConfig, catalog: Catalog | None = None, *, trusted: bool = False
 ) -> tuple[list[Any], list[str]]:
-    """The metrics that a run was made with, and what could not be made of them.
+    """The metrics that a run was made with, and why others could not be made again.
 
-    Where the run is `trusted`, also those that name a program or an address.
+    Unless the run is `trusted`, its metrics name no program, file or address.
     """
-    builder = Builder(catalog or default_catalog())
+    builder = Builder(catalog or default_catalog(), check=None if trusted else check_untrusted)
     made, problems = [], []
     for record in config.get("metrics") or ():
         try:
-            made.append(remade_metric(builder, record, trusted=trusted))
+            made.append(remade_metric(builder, record))
         except ResultError as error:
             problems.append(f"left out: {error.message}")
     return made, problems
 
 
-def remade_metric(builder: Builder, record: Mapping[str, Any], *, trusted: bool = False) -> Any:
-    """A metric as it is recorded, made by the plugin that is installed, or a `ResultError`.
-
-    A record gives values and names no program, unless it is `trusted`: a result may come from
-    anywhere.
-    """
+def remade_metric(builder: Builder, record: Mapping[str, Any]) -> Any:
+    """A metric as it is recorded, made by the plugin that is installed, or a `ResultError`."""
     name, plugin = record.get("name"), record.get("plugin")
     if plugin == "python":
         raise ResultError(
@@ -53,8 +76,7 @@ def remade_metric(builder: Builder, record: Mapping[str, Any], *, trusted: bool 
                 hint=f"install {plugin}, or {_HINT}",
             )
         spec = Spec(component.qualified_name, params=dict(record.get("params") or {}))
-        stranger = None if trusted else Stranger("this result", hint=_HINT)
-        return builder.build("metric", spec, stranger=stranger).value
+        return builder.build("metric", spec).value
     except ResultError:
         raise
     except CBError as error:

@@ -60,22 +60,6 @@ class Work:
         return example.copy() if self._is_flat else private_copy(example)
 
 
-@attrs.frozen(repr=False)
-class UnusableExample:
-    """Stands in a dataset for an example that could not be made; its row carries the reason."""
-
-    example_id: str | int
-    reason: str
-
-
-def readable(examples: Iterable[Any]) -> Iterator[Any]:
-    """Examples of which none can be spared: a `DataError` in place of one is raised."""
-    for example in examples:
-        if isinstance(example, DataError):
-            raise example
-        yield example
-
-
 def number(
     examples: Iterable[Any],
     tag: str,
@@ -146,12 +130,11 @@ def _prepare(
     problem: str | None
     if type(raw) is not dict and not isinstance(raw, Mapping):
         seen.skip()
-        if type(raw) is UnusableExample:
-            return Work(index, raw.example_id, {}, tag, raw.reason)
         problem = f"example {index} is a {type(raw).__name__}, not a dict"
+        known_id = None
         if isinstance(raw, DataError):
-            problem = raw.message
-        return Work(index, f"#{index}", {}, tag, problem)
+            problem, known_id = raw.message, raw.example_id
+        return Work(index, f"#{index}" if known_id is None else known_id, {}, tag, problem)
     example = raw if type(raw) is dict else dict(raw)
     dataset = example.get("dataset") or tag
     if type(dataset) is not str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import attrs
 import pluggy
 
 from cbcore._build.builder import Builder
+from cbcore._build.remaking import check_untrusted
 from cbcore.boundary import contained
 from cbcore.exceptions import CBError
 from cbcore.plugins import Catalog
@@ -17,10 +17,7 @@ from cbcore.plugins.manager import HookManager
 from cbcore.results import RunConfig
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import configure
-from cbcore.settings.plugin_options import PluginOption, read_plugin_options
-from cbcore.trust import Stranger, may_set
-
-_HINT = "with --trust the shards may name what only their user could"
+from cbcore.settings.plugin_options import read_plugin_options
 
 
 @attrs.define
@@ -49,31 +46,21 @@ def configure_again(
     given = {name: before[name] for name in names if name in before}
     if not given:
         return HookManager(), []
-    stranger = None if trusted else Stranger("these shards", (Path.cwd(),), hint=_HINT)
+    check = None if trusted else check_untrusted
     with contained() as attempt:
         options = read_plugin_options(given, catalog)
-        if stranger is not None:
-            _check_values(options, stranger)
+        for option, value in options.items() if check else ():
+            check_untrusted(option.flag, option.key, value, str)
         settings = RunSettings(
             evaluators=sharding.get("asked"),
             repeats=before.get("repeats", 1),
             seed=before.get("seed"),
-            dry_run=stranger is not None,
+            dry_run=not trusted,
         )
         hooks = catalog.new_hooks()
-        configure(settings, options, Builder(catalog, hooks=hooks, stranger=stranger))
+        configure(settings, options, Builder(catalog, hooks=hooks, check=check))
         return hooks, []
     hint = attempt.error.hint if isinstance(attempt.error, CBError) else None
     reason = f"{attempt.reason} ({hint})" if hint else attempt.reason
     flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
     return HookManager(), [f"sections of {flags} are left out: {reason}"]
-
-
-def _check_values(options: Mapping[PluginOption, Any], stranger: Stranger) -> None:
-    """Refuse values that only the user may set."""
-    for option, value in options.items():
-        declared = option.load()
-        if declared.trusted:
-            raise stranger.error(f"{option.flag} is for the user to set")
-        annotation = Any if declared.type is object else declared.type
-        may_set(stranger, option.flag, declared.name or option.key, value, annotation)

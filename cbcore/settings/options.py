@@ -46,7 +46,6 @@ class Option:
     - `keyword`: whether `evaluate` takes it. `recorded`: whether the result tells its value.
     - `keep_on_rescore`: `cb rescore` uses the value of the run that it scores.
     - `fill`: a parameter of that name, of any component, gets the value unless its spec sets it.
-    - `trusted`: only the user may set it, no result or shard of somebody else.
     """
 
     help: str
@@ -66,7 +65,6 @@ class Option:
     recorded: bool = True
     keep_on_rescore: bool = False
     fill: bool = False
-    trusted: bool = False
 
     def check(self, value: Any, where: str) -> Any:
         """The value as the setting holds it. Raises `UsageError` that names `where`."""

@@ -26,7 +26,6 @@ import attrs
 
 from cbcore import specs
 from cbcore._build.places import move_paths
-from cbcore.bounded_yaml import NotReadableError, construct, read_piped_text, safe_loader
 from cbcore.exceptions import ConfigError
 from cbcore.names import hint
 from cbcore.secrets import Secret, notice_parameters, remember, visible
@@ -64,12 +63,7 @@ def read_run_file(
     start at `folder`, by default the folder of the file.
     """
     path = found_run_file(path)
-    try:
-        data = construct(read_piped_text(path), loader_for(path))
-    except NotReadableError as error:
-        kind, _, problem = error.reason.partition(": ")
-        told = error.reason if error.line is None else f"{kind}: line {error.line}: {problem}"
-        raise ConfigError(str(path), told) from error
+    data = _load(path)
     if not isinstance(data, dict):
         raise ConfigError(str(path), "expected keys such as systems: and datasets:")
     notice_parameters(data)
@@ -112,16 +106,47 @@ def found_run_file(path: str | Path) -> Path:
     )
 
 
-def loader_for(path: str | Path) -> type[Any]:
-    """YAML's safe loader, which also knows `!function module.name`.
+def _load(path: Path) -> Any:
+    """The content of a run file. Raises `ConfigError` with the line of a mistake."""
+    import yaml
 
-    The module is a Python file in the folder of the file that is read; nothing else is
-    imported. Raises `ConfigError` where there is no such function.
+    try:
+        return yaml.load(path.read_text(encoding="utf-8-sig"), _make_loader(path))  # noqa: S506
+    except OSError as error:
+        reason = f"cannot be read: {error.strerror}"
+    except UnicodeDecodeError as error:
+        reason = f"not valid UTF-8 at byte {error.start}"
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        reason = f"not valid YAML: line {mark.line + 1 if mark else 1}: {error.problem}"
+    except (yaml.YAMLError, ValueError) as error:
+        reason = f"not valid YAML: {error}"
+    raise ConfigError(str(path), reason)
+
+
+def _make_loader(path: Path) -> type[Any]:
+    """YAML's safe loader, which also knows `!function module.name` and refuses repeated keys.
+
+    The module is a Python file in the folder of the file that is read. Raises `ConfigError` where
+    there is no such function.
     """
     import yaml
 
-    class Loader(safe_loader()):  # type: ignore[misc]
-        pass
+    checked = set()
+
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        def flatten_mapping(self, node: Any) -> None:
+            """Check the keys of a mapping before others are merged into it."""
+            if node in checked:
+                return
+            checked.add(node)
+            seen = []
+            for key, _ in node.value:
+                if (key.tag, key.value) in seen:
+                    reason = f"{key.value!r} is given twice"
+                    raise yaml.constructor.ConstructorError(None, None, reason, key.start_mark)
+                seen.append((key.tag, key.value))
+            super().flatten_mapping(node)
 
     def function(loader: yaml.SafeLoader, node: yaml.Node) -> Any:
         text = loader.construct_scalar(node) if isinstance(node, yaml.ScalarNode) else ""

@@ -73,7 +73,7 @@ def test_a_metric_that_is_the_users_own_is_asked_for():
                 "plugin": "cb-llm-judge",
                 "params": {"judge": "./evil.py:run"},
             },
-            "would import",
+            "only the user may set 'judge'",
         ),
         (
             {"name": "x", "component": "mean_score", "plugin": "cb-metrics", "params": {"no": 1}},

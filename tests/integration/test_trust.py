@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import sys
+from pathlib import Path
 
 import pytest
 
-from cb_suites import Suites
+from cb_suites.engine.untrusted import UntrustedSource
 from cbcore import evaluate
-from cbcore.binding import make
+from cbcore.binding import check_parameters, make
 from cbcore.exceptions import CBError, ConfigError
 from cbcore.introspection import signature_of
+from cbcore.merging import merge
 from cbcore.plugins import default_catalog
 from cbcore.specs import Spec
-from cbcore.trust import Stranger
 
 ASKS = "dataset: data.jsonl\ndoc_to_text: question\ndoc_to_target: answer\n"
 RAN = "open('{}/ran', 'w').close()\n"
@@ -48,7 +50,7 @@ def strange(tmp_path, monkeypatch):
 
     def run(text, trust=()):
         (folder / "t.yaml").write_text(f"task: t\n{text}")
-        return evaluate([Says()], extensions=[Suites(["t"], [folder, *trust], trust=trust)])
+        return evaluate([Says()], suites=["t"], include_path=[folder, *trust], trust=trust)
 
     run.folder = folder
     return run
@@ -151,9 +153,9 @@ def test_links_do_not_lead_into_or_out_of_a_trusted_folder(strange):
     (own / "linked").symlink_to(strange.folder)
     for name, says in {"a": "leads out of", "b": "nobody vouched"}.items():
         with pytest.raises(ConfigError, match=says):
-            evaluate([Says()], extensions=[Suites([name], [own], trust=[own])])
+            evaluate([Says()], suites=[name], include_path=[own], trust=[own])
     with pytest.raises(ConfigError, match="nobody vouched"):
-        evaluate([Says()], extensions=[Suites(["own/linked/t.yaml"], trust=[own])])
+        evaluate([Says()], suites=["own/linked/t.yaml"], trust=[own])
     assert not has_run(strange.folder)
 
 
@@ -355,9 +357,11 @@ def test_trusted_code_is_given_no_path_of_a_stranger(strange, monkeypatch, key, 
     monkeypatch.setattr(
         Says, "process", lambda _, example: seen.append(example) or {"response": ""}
     )
-    suites = Suites(["t"], [strange.folder, root / "own"], trust=[root / "own"])
+    folders = [strange.folder, root / "own"]
     try:
-        problems = str(evaluate([Says()], extensions=[suites]).problems)
+        problems = str(
+            evaluate([Says()], suites=["t"], include_path=folders, trust=folders[1:]).problems
+        )
     except CBError as error:
         problems = str(error)
     assert "leads out" in problems
@@ -400,7 +404,7 @@ def test_what_python_says_is_the_users_word(strange):
     """A mapping given in Python may name whatever its author can call."""
     (strange.folder / "t.yaml").write_text(f"task: t\n{ASKS}")
     asked = {"task": "t", "evaluators": [{"llm_judge": {"judge": "os:getcwd"}}]}
-    result = evaluate([Says()], extensions=[Suites([asked], [strange.folder])])
+    result = evaluate([Says()], suites=[asked], include_path=[strange.folder])
     assert "judge_score" in result.rows[0].missing
 
 
@@ -424,7 +428,7 @@ def test_variables_of_the_environment_are_not_read(strange, monkeypatch):
             return {"response": "a"}
 
     (strange.folder / "t.yaml").write_text(f"task: t\n{text}")
-    evaluate([Keeps()], extensions=[Suites(["t"], [strange.folder])])
+    evaluate([Keeps()], suites=["t"], include_path=[strange.folder])
     assert asked == ["${SECRET} q"]
 
 
@@ -488,7 +492,7 @@ def test_no_parameter_of_a_component_opens_a_file_elsewhere(tmp_path, monkeypatc
     (tmp_path / "canary/x.jsonl").write_text('{"question": "q", "answer": "a", "context": "c"}\n')
     monkeypatch.chdir(tmp_path / "own")
     monkeypatch.setenv("CB_DATA_DIR", str(tmp_path))
-    stranger = Stranger("suite.yaml", (tmp_path / "own",))
+    source = UntrustedSource("suite.yaml", (tmp_path / "own",))
     sys.addaudithook(_watch)
     kinds = ("dataset", "evaluator", "metric", "format")
     for component in [c for kind in kinds for c in default_catalog().components(kind)]:
@@ -497,10 +501,38 @@ def test_no_parameter_of_a_component_opens_a_file_elsewhere(tmp_path, monkeypatc
         for name in signature_of(factory).parameters:
             for value in (f"{tmp_path}/canary/x.jsonl", "../canary/x.jsonl", "../canary"):
                 OPENED.clear()
+                spec = Spec(component.name, params={name: value})
                 with contextlib.suppress(CBError):
-                    made = make(
-                        Spec(component.name, params={name: value}), factory, stranger=stranger
-                    )
+                    check_parameters(spec, factory, source.check)
+                    made = make(spec, factory)
                     if component.kind == "dataset":
                         next(iter(made), None)
                 assert OPENED == [], f"{component.qualified_name}: {name}"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"suite": [{"task": "t", "dataset": "d", "evaluators": ["py:./strange/code.py:Score"]}]},
+        {"suite": ["t"], "include_path": ["/etc"]},
+        {"suite": ["t"], "include_path": ["../strange"]},
+        {"suite": ["t"], "trust": ["strange"]},
+    ],
+    ids=str,
+)
+def test_a_result_of_somebody_else_names_no_suite_of_its_own(strange, given):
+    """The table of suites is left out of merged shards; `--trust` of `cb merge` allows it."""
+    root = strange.folder.parent
+    paths = [str(root / f"{number}.json") for number in (1, 2)]
+    for number, path in enumerate(paths, 1):
+        data = [{"id": n, "question": "q", "answer": "a"} for n in range(9)]
+        result = evaluate([Says()], data, shard=f"{number}/2", progress=False)
+        shard = json.loads(result.to_json())
+        shard["config"]["options"] = [{"name": name, "plugin": "cb-suites"} for name in given]
+        shard["config"]["settings"] |= given
+        Path(path).write_text(json.dumps(shard))
+    merged = merge(paths, cache_dir=root / "none")
+    assert any("only the user may set" in problem for problem in merged.problems)
+    assert any("--trust allows it" in problem for problem in merged.problems)
+    assert "suites" not in merged.sections
+    assert not has_run(strange.folder)

@@ -14,11 +14,10 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from cbcore import evaluate
 from cbcore._build.places import move_paths
-from cbcore.exceptions import ConfigError, DataError, MissingExtraError, UsageError
+from cbcore.exceptions import DataError, MissingExtraError, UsageError
 from cbcore.files import FileDataset, RemoteFile, is_address
 from cbcore.kept import find_kept
 from cbcore.specs import Spec, parse_dataset
-from cbcore.trust import Stranger, may_set
 
 ROWS = [{"id": f"q{i}", "context": f"The number is {i}.", "answer": str(i)} for i in range(5)]
 SECRET = "kR7pQ2vX9mZ4tW8s"
@@ -223,12 +222,3 @@ def test_a_run_file_leaves_addresses_alone():
     """They are relative to nothing."""
     spec = Spec("file", "s3://bucket/rows.jsonl")
     assert move_paths(Path("below"), {"datasets": [spec]}) == {"datasets": [spec]}
-
-
-def test_a_stranger_names_no_address(tmp_path, monkeypatch):
-    """Neither with the user's credentials nor without: a suite's data is in its folder."""
-    monkeypatch.chdir(tmp_path)
-    stranger = Stranger("a suite", (tmp_path,))
-    for address in ("s3://bucket/rows.jsonl", "memory://x/rows.jsonl"):
-        with pytest.raises(ConfigError, match="it is an address"):
-            may_set(stranger, "file", "path", address, str)

@@ -12,11 +12,9 @@ ROOT = Path(cbcore.__file__).parent
 
 FLAT = {
     "contract": "exceptions names kinds components protocols hookspecs results "
-    "boundary contexts introspection records plain secrets settings texts stats "
+    "boundary contexts introspection records json_data secrets settings texts stats "
     "workers",
-    "toolbox": "columns requests identity tokens timing chains usercode "
-    "trust bounded_yaml files remote "
-    "hf scoring _logging",
+    "toolbox": "columns requests identity tokens timing chains usercode files hf scoring _logging",
     "asking": "specs binding registry provenance",
     "root": "settings.compose settings.run_file settings.stored_data assembly api kept merging settings.plugin_options",
 }

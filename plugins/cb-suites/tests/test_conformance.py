@@ -11,6 +11,5 @@ def test_conformance():
     given = {
         "longbench_score": {"examples": [pair]},
         "helmet_score": {"examples": [({"answer": ["a red kite"]}, pair[1])]},
-        "extension/suite": {"params": {"wanted": ["demo"]}},
     }
     check_plugin("cb-suites", examples=given).assert_ok()

@@ -12,7 +12,7 @@ from cb_testing import catalog_from
 from cbcore import evaluate
 from cbcore.exceptions import RunStoppedError, UsageError
 from cbcore.kept import kept_runs
-from cbcore.plugins.catalog import Catalog
+from cbcore.plugins import Catalog
 from cbcore.plugins.installed import read_distributions
 from cbcore.settings import RunSettings
 

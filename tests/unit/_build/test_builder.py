@@ -7,7 +7,7 @@ import pytest
 from cbcore._build.builder import Builder
 from cbcore._build.layout import Layout
 from cbcore.exceptions import ParameterError
-from cbcore.plugins.catalog import Catalog
+from cbcore.plugins import Catalog
 from cbcore.plugins.installed import read_distributions
 from cbcore.plugins.policy import PluginPolicy
 from cbcore.specs import Spec

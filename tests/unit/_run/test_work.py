@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore._run.work import Replayable, number, private_copy, readable
+from cbcore._run.work import Replayable, number, private_copy
 from cbcore.exceptions import DataError
 from cbcore.registry import First
 
@@ -96,10 +96,14 @@ def test_a_data_error_is_replayed_like_an_example():
     replay.close()
 
 
-def test_who_needs_every_example_is_told_of_the_one_that_is_not_there():
-    """Few-shot examples and processed documents, which cannot do without."""
-    with pytest.raises(DataError, match="torn"):
-        list(readable([{"context": "a"}, DataError("torn")]))
+def test_a_data_error_may_know_the_id_of_its_example():
+    """Its row has that id instead of a number."""
+    error = DataError("torn")
+    error.example_id = "a-7"
+    replay = Replayable(iter([error]), limit=None, passes=2)
+    found = [(work.example_id, work.problem) for _ in range(2) for work in number(replay, "t")]
+    assert found == [("a-7", "torn")] * 2
+    replay.close()
 
 
 @pytest.mark.parametrize("field", ["context", "question", "turns"])

@@ -13,10 +13,10 @@ from cb_code_execution.extraction import defines, program
 from cb_code_execution.limits import Limits
 from cb_code_execution.sandbox import Examination, Outcome, Sandbox, SandboxError
 from cb_code_execution.testplan import planned
+from cbcore.binding import Trusted
 from cbcore.exceptions import MissingScoreError
 from cbcore.results import Scored
 from cbcore.scoring import NO_RESPONSE
-from cbcore.trust import Trusted
 
 _SHOWN_CHARACTERS = 300
 # More programs at once than processors would only make each of them look slow.

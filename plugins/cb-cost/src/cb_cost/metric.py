@@ -12,8 +12,8 @@ from cb_cost.bills import Account, Bill, PriceOf, settled
 from cb_cost.caching import CacheModel, cache_model, share
 from cb_openai import Price, Pricing
 from cb_openai.prices import find_price
+from cbcore.binding import Trusted
 from cbcore.results import EvalRow, Section
-from cbcore.trust import Trusted
 
 ABSENT = "–"
 _AVOIDABLE = (

@@ -12,11 +12,11 @@ from cb_llm_judge.rubrics import FIELDS, RUBRICS, find_rubric
 from cb_llm_judge.settings import Sampling, check_count
 from cb_llm_judge.verdicts import rating_form
 from cb_openai.settings import Connection
+from cbcore.binding import FileName, Trusted
 from cbcore.exceptions import MissingScoreError
 from cbcore.records import by_field
 from cbcore.results import Scored
 from cbcore.scoring import response_of
-from cbcore.trust import FileName, Trusted
 
 LOW, HIGH = 1, 5
 _RUBRIC_TOKENS = 400

@@ -20,12 +20,12 @@ from cb_llm_judge.rubrics import PAIR_FIELDS, PAIR_RUBRICS, SYSTEM_PROMPT, find_
 from cb_llm_judge.settings import Sampling
 from cb_llm_judge.verdicts import PREFERENCE, JudgeError
 from cb_openai.settings import Connection
+from cbcore.binding import FileName, Trusted
 from cbcore.exceptions import ScoringError
 from cbcore.identity import UnidentifiableError, identity_of
 from cbcore.json_data import to_json
 from cbcore.records import by_field
 from cbcore.results import EvalRow
-from cbcore.trust import FileName, Trusted
 
 _MOST_AT_ONCE = 64
 _logger = logging.getLogger("cb.llm_judge")

@@ -12,8 +12,8 @@ from typing import Any
 
 import attrs
 
+from cbcore.binding import Trusted
 from cbcore.names import hint
-from cbcore.trust import Trusted
 
 PRICES_VARIABLE = "CB_PRICES"
 """The environment variable that may name a price file."""

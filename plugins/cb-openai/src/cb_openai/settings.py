@@ -17,8 +17,8 @@ from cb_openai.parameters import (
 )
 from cb_openai.prices import Pricing
 from cb_openai.retrying import Retry
+from cbcore.binding import Trusted
 from cbcore.secrets import Secret
-from cbcore.trust import Trusted
 
 
 @attrs.frozen(kw_only=True)

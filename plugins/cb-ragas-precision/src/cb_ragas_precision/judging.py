@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 
+from cbcore.binding import Trusted
 from cbcore.exceptions import MissingExtraError
-from cbcore.trust import Trusted
 from cbcore.usercode import import_attribute
 
 if TYPE_CHECKING:

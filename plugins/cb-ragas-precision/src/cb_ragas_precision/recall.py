@@ -18,11 +18,11 @@ from cb_ragas_precision.judging import Judging
 from cb_ragas_precision.sentences import sentences
 from cb_ragas_precision.similar import matches
 from cb_ragas_precision.similarity import check_measure
+from cbcore.binding import Trusted
 from cbcore.columns import Column
 from cbcore.exceptions import MissingScoreError
 from cbcore.records import by_field
 from cbcore.results import Scored
-from cbcore.trust import Trusted
 
 
 class ContextRecall(JudgedEvaluator):

@@ -11,11 +11,11 @@ import attrs
 
 from cb_ragas_precision import fields
 from cb_ragas_precision.evaluating import ColumnEvaluator, awaited
+from cbcore.binding import Trusted
 from cbcore.columns import Column
 from cbcore.exceptions import MissingExtraError, MissingScoreError
 from cbcore.records import by_field
 from cbcore.results import Scored
-from cbcore.trust import Trusted
 
 if TYPE_CHECKING:
     import asyncio

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cb_ray.settings import Place
+from cbcore.binding import Trusted
 from cbcore.secrets import Secret, is_secret_name
-from cbcore.trust import Trusted
 
 if TYPE_CHECKING:
     from cb_ray.crew import RayCrew

@@ -1,9 +1,9 @@
 """Suites: benchmarks made of tasks, tags and groups, described in YAML files.
 
-    from cb_suites import SuiteManager, Suites
+    from cb_suites import SuiteManager
 
     selection = SuiteManager(include_paths=["suites"]).load(["my_benchmark::nli_tasks"])
-    evaluate(systems, extensions=[Suites([selection])])
+    evaluate(systems, suites=[selection])
 
 With MMLU, MMLU-Pro, GPQA, BIG-Bench Hard, LongBench and its second version, SCROLLS, RULER, long
 contexts as HELMET asks about them, what public leaderboards are made of, context-core, and an
@@ -32,13 +32,11 @@ from cb_suites.folders import (
 if TYPE_CHECKING:
     from cb_suites.engine import SuiteManager as SuiteManager
     from cb_suites.engine import SuiteManager as TaskManager
-    from cb_suites.extension import Suites as Suites
     from cb_suites.longbench_score import LongBenchScore as LongBenchScore
 
 __all__ = [
     "LongBenchScore",
     "SuiteManager",
-    "Suites",
     "TaskManager",
     "bbh",
     "context_core",
@@ -57,7 +55,6 @@ __all__ = [
 _HOMES = {
     "LongBenchScore": "cb_suites.longbench_score",
     "SuiteManager": "cb_suites.engine",
-    "Suites": "cb_suites.extension",
     "TaskManager": "cb_suites.engine",
 }
 _ALIASES = {"TaskManager": "SuiteManager"}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from cb_suites.engine.documents import FunctionReference, Items, read_document
+from cb_suites.engine.examples import require_usable
 from cb_suites.engine.model import Origin
-from cbcore.exceptions import ConfigError
+from cbcore.exceptions import ConfigError, DataError
 
 
 def test_every_key_and_item_knows_its_line(tmp_path):
@@ -109,3 +110,9 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
     """The reason of the system is told."""
     with pytest.raises(ConfigError, match=r"nowhere\.yaml: cannot be read: No such file"):
         read_document(tmp_path / "nowhere.yaml")
+
+
+def test_documents_that_are_all_needed_end_at_the_first_unusable_one():
+    """Few-shot examples and processed documents."""
+    with pytest.raises(DataError, match="torn"):
+        list(require_usable([{"context": "a"}, DataError("torn")]))

@@ -7,7 +7,6 @@ from textwrap import dedent
 
 import pytest
 
-from cb_suites import Suites
 from cbcore import evaluate
 
 
@@ -48,8 +47,8 @@ def run(tmp_path, monkeypatch):
         data = "dataset_kwargs: {data_files: {test: test.jsonl, train: train.jsonl}}"
         head = f"task: t\ndataset_path: json\n{data}\ntest_split: test\n"
         (folder / "t.yaml").write_text(head + dedent(yaml), encoding="utf-8")
-        suites = Suites([name], include_paths=[folder], trust=[folder], **options)
-        result = evaluate([system], extensions=[suites], metrics=[], progress=False)
+        suites = {"suites": [name], "include_path": folder, "trust": folder}
+        result = evaluate([system], metrics=[], progress=False, **suites, **options)
         start.result, start.folder = result, folder
         line = result.sections["suites"].lines[0]
         scores = {

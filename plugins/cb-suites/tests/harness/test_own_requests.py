@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from cb_suites import Suites
 from cbcore import evaluate
 
 CLASSES = '''
@@ -132,13 +131,9 @@ def ran(tmp_path, monkeypatch, says):
         for name in names:
             text = f"task: {name.lower()}\nclass: !function task.{name}\n{more}\n"
             (tmp_path / f"{name.lower()}.yaml").write_text(text, encoding="utf-8")
-        suites = Suites(
-            [name.lower() for name in names],
-            include_paths=[tmp_path],
-            trust=[tmp_path],
-            **options,
-        )
-        result = evaluate([system], extensions=[suites], metrics=[], progress=False)
+        suites = {"suites": [name.lower() for name in names], "include_path": tmp_path}
+        options = {**suites, "trust": tmp_path, **options}
+        result = evaluate([system], metrics=[], progress=False, **options)
         lines = {line["name"]: line for line in result.sections["suites"].lines}
         return lines, result
 

@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from cb_suites import Suites
 from cbcore import evaluate
 from cbcore.exceptions import UsageError
 
@@ -134,8 +133,8 @@ def folder(tmp_path, monkeypatch):
 
 
 def run(folder, *names, **how):
-    suites = Suites(names, include_paths=[folder], trust=[folder])
-    return evaluate(["py:./adder.py:Adder"], extensions=[suites], progress=False, **how)
+    suites = {"suites": list(names), "include_path": folder, "trust": folder}
+    return evaluate(["py:./adder.py:Adder"], progress=False, **suites, **how)
 
 
 def told(result):

@@ -14,7 +14,7 @@ import itertools
 import math
 import types
 import typing
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -211,8 +211,10 @@ def _range(
 
 def _convert(value: Any, annotation: Any) -> Any:
     """The value as the parameter gets it, if that is plain, so that names show it."""
+    if Callable in binding.parts_of(annotation):
+        return value  # a text may name a function, which is not imported here
     try:
-        converted = binding.convert(value, annotation, importing=False)
+        converted = binding.convert(value, annotation)
     except ValueError:
         return value  # reported when it is bound
     return converted if isinstance(converted, str | int | float) else value

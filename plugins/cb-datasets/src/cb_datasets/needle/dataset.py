@@ -17,9 +17,9 @@ from cb_datasets.needle.tasks import (
     QuestionTask,
     TrackingTask,
 )
+from cbcore.binding import FileName, Trusted
 from cbcore.exceptions import DataError
 from cbcore.tokens import DEFAULT_ENCODING, Encoding, Words
-from cbcore.trust import FileName, Trusted
 
 DEPTHS = (50, 0, 100, 20, 80, 40, 60, 10, 90, 30, 70)
 """Depths in turn, in an order in which the first few are already spread out."""

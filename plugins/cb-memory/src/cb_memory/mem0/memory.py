@@ -11,8 +11,8 @@ from typing import Any
 
 from cb_memory.mem0.usage import Usage, counted
 from cb_memory.nouns import ConversationTurn, IngestResult, Item, QueryResult, Retrieved
+from cbcore.binding import Trusted
 from cbcore.exceptions import MissingExtraError, UsageError
-from cbcore.trust import Trusted
 
 _USER = "history"
 """Whose memories they are. Each history has a store of its own, so one name will do."""

@@ -11,9 +11,9 @@ from cb_memory.budgets import check_positive, fitting
 from cb_memory.nouns import IngestResult, Item, QueryResult, Retrieved
 from cb_memory.rendering import rendered
 from cb_openai.settings import Connection
+from cbcore.binding import Trusted
 from cbcore.exceptions import ProcessError
 from cbcore.records import by_field
-from cbcore.trust import Trusted
 
 if TYPE_CHECKING:
     from cb_openai import ChatClient

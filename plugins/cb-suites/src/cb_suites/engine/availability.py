@@ -111,7 +111,7 @@ class Catalogue:
         name = format_name(config)
         if name is None:
             return False
-        made = make_format(name, config.formats.get(name), self.catalog, config.stranger("formats"))
+        made = make_format(name, config.formats.get(name), self.catalog, config.check("formats"))
         return bool(getattr(made, "reads_answer", True))
 
     def _data_needs(self, config: TaskConfig) -> list[Need | None]:

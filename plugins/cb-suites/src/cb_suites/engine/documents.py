@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 
 import attrs
 
+from cb_suites.bounded.yaml import NotReadableError, construct, read_text, safe_loader
 from cb_suites.engine.model import Origin
-from cbcore.bounded_yaml import NotReadableError, construct, read_text, safe_loader
 from cbcore.exceptions import ConfigError
 
 

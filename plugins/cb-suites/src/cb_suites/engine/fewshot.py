@@ -13,9 +13,9 @@ from typing import Any
 
 import attrs
 
+from cb_suites.engine.examples import require_usable
 from cb_suites.engine.model import TaskConfig
 from cbcore.exceptions import ConfigError, DataError
-from cbcore.extensions import readable
 from cbcore.names import hint
 
 DEFAULT_SEED = 1234
@@ -50,7 +50,7 @@ class FewShot:
     def load(self) -> Sequence[Mapping[str, Any]]:
         """The pool, read once. One too small for any document is a `DataError` of the task."""
         if self._documents is None:
-            pool = list(islice(readable(self.pool()), LARGEST_POOL)) if self.n else []
+            pool = list(islice(require_usable(self.pool()), LARGEST_POOL)) if self.n else []
             self._check_enough(len(pool) - (self.own_split and self.n > 0))
             self._documents = pool
         return self._documents

@@ -15,7 +15,7 @@ import attrs
 
 from cb_suites.engine.prompts import LABELS, Document
 from cb_suites.engine.reading import Reading, after_marker, read_choice, read_choice_text
-from cbcore.binding import make
+from cbcore.binding import Check, check_parameters, make
 from cbcore.boundary import at_boundary
 from cbcore.exceptions import (
     DuplicateNameError,
@@ -25,7 +25,6 @@ from cbcore.exceptions import (
 from cbcore.names import near_matches
 from cbcore.plugins import Catalog, default_catalog
 from cbcore.specs import Spec
-from cbcore.trust import Stranger
 
 
 @runtime_checkable
@@ -167,17 +166,19 @@ def make_format(
     name: str,
     params: Mapping[str, Any] | None = None,
     catalog: Catalog | None = None,
-    stranger: Stranger | None = None,
+    check: Check | None = None,
 ) -> Format:
     """A format by name, with its parameters: one of those above, or one that a plugin offers.
 
-    Parameters that a `stranger` wrote are values only.
+    `check` may refuse its parameters.
     """
     owner, factory = _found(name, catalog or default_catalog())
     broken = functools.partial(PluginContractError, owner)
     with at_boundary(f"making the format {name!r}", broken):
         spec = Spec(name, params=dict(params or {}))
-        made = make(spec, factory, stranger=stranger)
+        if check is not None:
+            check_parameters(spec, factory, check)
+        made = make(spec, factory)
     if not isinstance(made, Format):
         raise PluginContractError(
             owner, f"the format {name!r} lacks one of name, ask(), show() and read()"

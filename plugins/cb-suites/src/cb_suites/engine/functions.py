@@ -19,11 +19,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from cb_suites.bounded.yaml import NotReadableError, read_bytes
 from cb_suites.engine.documents import FunctionReference, problem
 from cb_suites.engine.settings import stamp_of
 from cb_suites.engine.trust import Trust, real, vouching
 from cb_suites.harness.code_eval import in_sandbox
-from cbcore.bounded_yaml import NotReadableError, read_bytes
 from cbcore.components import describe_exception
 from cbcore.exceptions import ConfigError
 from cbcore.names import hint

@@ -8,8 +8,9 @@ from typing import Any
 import attrs
 
 from cb_suites.engine.class_tasks import ClassSays
-from cb_suites.engine.locating import data_stranger
+from cb_suites.engine.locating import ABOUT_DATA
 from cb_suites.engine.model import Leaf, TaskConfig
+from cb_suites.engine.parts import build_part
 from cb_suites.engine.tables import TaskOutcome
 from cb_suites.harness.data import HarnessData
 from cb_suites.harness.examples import HarnessExamples
@@ -19,108 +20,104 @@ from cb_suites.harness.scoring import HarnessMetrics, HarnessScorer
 from cb_suites.harness.shots import DEFAULT_SEED
 from cb_suites.harness.task import HarnessTask, check_usable
 from cbcore import provenance
-from cbcore.extensions import Part, Scorer, Setup, Source
-
-
-@attrs.frozen
-class HarnessOptions:
-    """How the tasks of a run are asked that follow the rules of lm-evaluation-harness."""
-
-    system_instruction: str | None = None
-    fewshot_as_multiturn: bool = False
+from cbcore.assembly import Benchmark, Builder, Part, Scorer
+from cbcore.settings import RunSettings
 
 
 @attrs.define
 class HarnessMaker:
-    """Makes the sources of a run's tasks, and lets the run know which scores there will be."""
+    """Makes benchmarks of tasks, and lets the run know which scores there will be."""
 
-    setup: Setup
-    options: HarnessOptions
+    settings: RunSettings
+    builder: Builder
     _metrics: HarnessMetrics | None = attrs.field(default=None, init=False)
 
-    def task(self, leaf: Leaf, outcome: TaskOutcome) -> tuple[Source, Part | None, str | None]:
-        """A task as a source, its dataset if it has one, and the score it is judged by."""
-        config, setup = leaf.config, self.setup
-        task = HarnessTask.of(config, self.options.system_instruction)
+    @property
+    def _system_instruction(self) -> str | None:
+        instruction: str | None = self.settings.get("system-instruction")
+        return instruction
+
+    def make_benchmark(self, leaf: Leaf, outcome: TaskOutcome) -> tuple[Benchmark, Part | None]:
+        """A task as a benchmark, and its dataset if it has one."""
+        config = leaf.config
+        task = HarnessTask.of(config, self._system_instruction)
         check_usable(task, sandboxed=self._runs_code_safely())
         datasets: list[Part] = []
 
         def load(wanted: Any) -> Iterable[Any]:
-            datasets.append(setup.build("dataset", wanted, stranger=data_stranger(config)))
+            check = config.check(*ABOUT_DATA)
+            datasets.append(build_part(self.builder, "dataset", wanted, check=check))
             found: Iterable[Any] = datasets[-1].value
             return found
 
         data = HarnessData(config, load)
         data.prepare()
-        as_turns = self.options.fewshot_as_multiturn
+        as_turns = bool(self.settings.get("fewshot-as-multiturn"))
         examples = HarnessExamples(leaf.key, task, data, self._seed(config), as_turns)
         where = config.origins.get("filter_list", config.origin)
         given = config.filters if "filter_list" in config.settings else (DEFAULT,)
         filters = [make_filter(pipeline, where) for pipeline in given]
-        source, main = self._source(leaf, examples, task, filters, outcome)
-        return source, next(iter(datasets), None), main
+        benchmark = self._make_benchmark(leaf, examples, task, filters, outcome)
+        return benchmark, next(iter(datasets), None)
 
-    def own_task(
+    def make_own_benchmark(
         self, leaf: Leaf, config: TaskConfig, made: Any, says: ClassSays, outcome: TaskOutcome
-    ) -> tuple[Source, str | None]:
-        """A task whose object asks for itself as a source, and the score it is judged by."""
-        examples = OwnExamples(
-            leaf.key, made, config, self._seed(config), self.options.system_instruction
-        )
+    ) -> Benchmark:
+        """A task whose object asks for itself as a benchmark."""
+        seed, instruction = self._seed(config), self._system_instruction
+        examples = OwnExamples(leaf.key, made, config, seed, instruction)
         task = own_task(config, made, says, examples.output_type())
         outcome.config = attrs.evolve(config, harness=dict(config.settings))
-        return self._source(leaf, examples, task, own_filters(made, config), outcome)
+        filters = own_filters(made, config)
+        return self._make_benchmark(leaf, examples, task, filters, outcome)
 
-    def _source(
+    def _make_benchmark(
         self,
         leaf: Leaf,
         examples: Iterable[Any],
         task: HarnessTask,
         filters: Sequence[Filter],
         outcome: TaskOutcome,
-    ) -> tuple[Source, str | None]:
-        config, setup = task.config, self.setup
-        repeats = config.repeats if config.repeats > 1 else setup.settings.repeats
+    ) -> Benchmark:
+        config, settings = task.config, self.settings
+        repeats = config.repeats if config.repeats > 1 else settings.repeats
         scorers = self._scorers(task, filters)
-        together = repeats > 1 and setup.settings.evaluators is None
-        added = [
-            setup.shared(setup.build("evaluator", wanted))
-            for wanted in setup.settings.added_evaluators
-        ]
-        source = Source(
+        together = repeats > 1 and settings.evaluators is None
+        added = [self._build_scorer(wanted) for wanted in settings.added_evaluators]
+        _tell(outcome, task, filters, asked=settings.evaluators is not None)
+        return Benchmark(
             leaf.key,
             examples,
-            [*([] if together else scorers), *map(Scorer.of, added)],
+            [*([] if together else scorers), *added],
             repeats=repeats,
             pooled=tuple(scorers) if together else (),
-            contained=True,
+            main_score=config.primary_score or next((m.name for m in task.metrics), None),
+            required=False,
         )
-        _tell(outcome, task, filters, asked=setup.settings.evaluators is not None)
-        main = config.primary_score or next((metric.name for metric in task.metrics), None)
-        return source, main
 
     def _seed(self, config: TaskConfig) -> int:
         fewshot = (config.harness or {}).get("fewshot_config") or {}
-        seeds = (config.seed, fewshot.get("seed"), self.setup.settings.seed, DEFAULT_SEED)
+        seeds = (config.seed, fewshot.get("seed"), self.settings.seed, DEFAULT_SEED)
         return next(int(seed) for seed in seeds if seed is not None)
 
     def _scorers(self, task: HarnessTask, filters: Sequence[Filter]) -> list[Scorer]:
         """A scorer behind each filter; or the evaluators that the user named."""
-        setup = self.setup
-        if setup.settings.evaluators is not None:
-            parts = [setup.build("evaluator", wanted) for wanted in setup.settings.evaluators]
-            return [Scorer.of(setup.shared(part)) for part in parts]
+        if self.settings.evaluators is not None:
+            return [self._build_scorer(wanted) for wanted in self.settings.evaluators]
         if self._metrics is None:
             self._metrics = HarnessMetrics()
             record = provenance.describe(self._metrics, name=self._metrics.name)
-            setup.shared(Part(self._metrics, record))
+            self.builder.share(Part(self._metrics, record))
         own = [HarnessScorer(task, one, first=i == 0) for i, one in enumerate(filters)]
         for scorer in own:
             self._metrics.add(scorer)
         return [Scorer.of(Part(one)) for one in own]
 
+    def _build_scorer(self, wanted: Any) -> Scorer:
+        return Scorer.of(self.builder.share(build_part(self.builder, "evaluator", wanted)))
+
     def _runs_code_safely(self) -> bool:
-        offered = self.setup.catalog.components("evaluator")
+        offered = self.builder.catalog.components("evaluator")
         return any(component.name == "code_execution" for component in offered)
 
 

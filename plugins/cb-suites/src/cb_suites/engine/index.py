@@ -20,8 +20,8 @@ from cb_suites.engine.documents import problem
 from cb_suites.engine.model import Origin
 from cb_suites.engine.scanning import Glance, glance
 from cb_suites.engine.settings import MOST_INCLUDES, stamp_of
-from cbcore.extensions import cache_folder
 from cbcore.names import canonical
+from cbcore.plugins.descriptions import cache_folder
 
 SUFFIXES = (".yaml", ".yml")
 _MEMORY_VERSION = 1

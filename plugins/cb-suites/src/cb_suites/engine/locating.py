@@ -20,7 +20,6 @@ from cbcore.exceptions import ConfigError
 from cbcore.files import FILE_SUFFIXES
 from cbcore.hf import HubDataset
 from cbcore.specs import Spec
-from cbcore.trust import Stranger
 
 LOCAL_FORMATS = ("json", "csv", "parquet")
 """Values of `dataset_path` that mean: the files named in `dataset_kwargs.data_files`."""
@@ -37,12 +36,8 @@ _HARMLESS |= frozenset({"streaming", "files"})
 WITHOUT_EFFECT = frozenset({"trust_remote_code", "download_mode", "verification_mode"})
 """Arguments for loading that suite files of the harness give and that are left out."""
 
-_ABOUT_DATA = ("dataset", "dataset_path", "dataset_name", "dataset_kwargs")
-
-
-def data_stranger(config: TaskConfig) -> Stranger | None:
-    """Who says where the documents are, unless that is somebody trusted."""
-    return config.stranger(*_ABOUT_DATA)
+ABOUT_DATA = ("dataset", "dataset_path", "dataset_name", "dataset_kwargs")
+"""The keys that say where the documents of a task are."""
 
 
 def dataset_of(config: TaskConfig, split: str | None) -> Any:
@@ -74,9 +69,9 @@ def dataset_of(config: TaskConfig, split: str | None) -> Any:
         **_hub_arguments(config),
         **local,
     }
-    stranger = data_stranger(config)
-    if stranger is not None and arguments.get("data_dir") is not None:
-        stranger.check_path(arguments["data_dir"])
+    source = config.find_untrusted(*ABOUT_DATA)
+    if source is not None and arguments.get("data_dir") is not None:
+        source.check_path(arguments["data_dir"])
     return HubDataset(**arguments)
 
 
@@ -85,12 +80,12 @@ def check_source(config: TaskConfig, split: str | None, *, by_library: bool = Fa
 
     `by_library` means that the `datasets` library looks for the files, by rules of its own.
     """
-    stranger, path = data_stranger(config), config.dataset_path
-    if stranger is None or path is None:
+    source, path = config.find_untrusted(*ABOUT_DATA), config.dataset_path
+    if source is None or path is None:
         return
 
     def refusal(reason: str) -> ConfigError:
-        return stranger.error(f"the data of {config.name!r} is not read: {reason}")
+        return source.error(f"the data of {config.name!r} is not read: {reason}")
 
     kwargs = {k: v for k, v in config.dataset_kwargs.items() if k not in WITHOUT_EFFECT}
     unknown = next((key for key in kwargs if key not in _HARMLESS), None)
@@ -119,7 +114,7 @@ def check_source(config: TaskConfig, split: str | None, *, by_library: bool = Fa
     if not is_local and here and by_library:
         raise refusal(f"{path!r} is a folder, which is read without {', '.join(kwargs)}")
     for place in _local_places(config) if is_local else here:
-        stranger.check_path(place)
+        source.check_path(place)
 
 
 def _is_hub_name(path: str) -> bool:

@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 import attrs
 
 from cb_suites.engine.trust import Trust
-from cbcore.trust import Stranger
+from cb_suites.engine.untrusted import UntrustedSource
+from cbcore.binding import Check
 
 
 @attrs.frozen
@@ -117,9 +118,15 @@ class TaskConfig:
     overridden: frozenset[str] = attrs.field(factory=frozenset, eq=False)
     trust: Trust = attrs.field(factory=Trust, eq=False)
 
-    def stranger(self, *keys: str) -> Stranger | None:
-        """Who says one of these keys without being trusted, if anybody does."""
-        return self.trust.stranger(*(self.origins[key] for key in keys if key in self.origins))
+    def find_untrusted(self, *keys: str) -> UntrustedSource | None:
+        """The place of one of these keys that is not trusted, if there is one."""
+        places = [self.origins[key] for key in keys if key in self.origins]
+        return self.trust.find_untrusted(*places)
+
+    def check(self, *keys: str) -> Check | None:
+        """The check of parameters that come from these keys; None if their places are trusted."""
+        source = self.find_untrusted(*keys)
+        return None if source is None else source.check
 
 
 @attrs.frozen

@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from cbcore.extensions import cache_folder
+from cbcore.plugins.descriptions import cache_folder
 
 _READ = (".yaml", ".yml", ".py", "")
 """Endings of files that a report may depend on; what is included often has none."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 
+from cb_suites.engine.examples import make_unusable, require_usable
 from cb_suites.engine.fewshot import FewShot, few_shot
 from cb_suites.engine.formats import Format
 from cb_suites.engine.locating import dataset_of
@@ -15,7 +16,6 @@ from cb_suites.engine.model import TaskConfig
 from cb_suites.engine.prompts import Document, DocumentReader
 from cbcore.boundary import at_boundary
 from cbcore.exceptions import DataError
-from cbcore.extensions import UnusableExample, readable
 
 
 class Documents(list[Any]):
@@ -61,7 +61,7 @@ class TaskExamples:
                 examples = self.few_shot.examples(index, fields)
                 yield self._in_its_place(self._example(self.format, fields, examples))
             except DataError as error:
-                yield UnusableExample(fields.get("id", index), str(error).replace("\n", "; "))
+                yield make_unusable(fields.get("id", index), error)
 
     def _example(
         self, task_format: Format, fields: Mapping[str, Any], examples: list[Mapping[str, Any]]
@@ -131,7 +131,7 @@ def _processed(config: TaskConfig, documents: Iterable[Any]) -> Iterable[Any]:
     function = config.process_docs
     assert function is not None  # noqa: S101 - asked before
     with at_boundary(f"process_docs of {config.name}", DataError):
-        found: Iterable[Any] = function(Documents(readable(documents)))
+        found: Iterable[Any] = function(Documents(require_usable(documents)))
     return found
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import attrs
 
+from cb_suites.bounded.yaml import NotReadableError, read_text
 from cb_suites.engine.documents import Table, read_document
-from cbcore.bounded_yaml import NotReadableError, read_text
 from cbcore.exceptions import ConfigError
 
 _KEYS = ("task", "group", "tag", "include", "dataset", "class")

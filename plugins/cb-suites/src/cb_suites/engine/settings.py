@@ -131,10 +131,10 @@ class Reader:
 
     def _included(self, name: str, place: Origin, chain: tuple[Path, ...]) -> Settings:
         path = absolute(name, place)
-        stranger = self._trust.stranger(place)
-        if stranger is not None:
-            folders = (*stranger.folders, *self._trust.folders)
-            attrs.evolve(stranger, folders=folders).check_path(path)
+        source = self._trust.find_untrusted(place)
+        if source is not None:
+            folders = (*source.folders, *self._trust.folders)
+            attrs.evolve(source, folders=folders).check_path(path)
         if path in chain:
             circle = [*chain[chain.index(path) :], path]
             raise problem(place, f"the files include each other: {' → '.join(map(str, circle))}")

@@ -14,6 +14,7 @@ from typing import Any
 
 import attrs
 
+from cb_suites.bounded.yaml import read_bytes
 from cb_suites.engine.building import Place
 from cb_suites.engine.documents import functions_in
 from cb_suites.engine.functions import is_installed, module_file
@@ -23,7 +24,6 @@ from cb_suites.engine.model import TaskConfig
 from cb_suites.engine.settings import absolute
 from cb_suites.harness.filters import make_filter
 from cb_suites.harness.task import HarnessTask, check_usable
-from cbcore.bounded_yaml import read_bytes
 from cbcore.exceptions import CBError, UsageError
 
 _EXAMPLES = 3

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from cbcore.trust import Stranger
+from cb_suites.engine.untrusted import UntrustedSource
 
 if TYPE_CHECKING:
     from cb_suites.engine.model import Origin, TaskConfig
@@ -47,13 +47,13 @@ class Trust:
         place = real(file)
         return next((folder for folder in self.folders if place.is_relative_to(folder)), None)
 
-    def stranger(self, *origins: Origin) -> Stranger | None:
-        """Who speaks at these places, unless all of them are trusted."""
+    def find_untrusted(self, *origins: Origin) -> UntrustedSource | None:
+        """The first of these places that is not trusted, if there is one."""
         for origin in origins:
             if origin.file is not None and not self.covers(origin.file):
                 place = real(origin.file)
                 own = tuple(folder for folder in self.named if place.is_relative_to(folder))
-                return Stranger(str(origin), own, vouching(origin.file))
+                return UntrustedSource(str(origin), own, vouching(origin.file))
         return None
 
 
@@ -63,10 +63,10 @@ def check_given(config: TaskConfig) -> None:
     A group may set the arguments of a task that it does not define.
     """
     for key in ("dataset_kwargs", "metadata", "dataset_path", "dataset_name"):
-        stranger = config.stranger(key)
-        if stranger is not None:
+        source = config.find_untrusted(key)
+        if source is not None:
             given = getattr(config, key)
-            stranger.check_all(config.name, given if isinstance(given, Mapping) else {key: given})
+            source.check_all(config.name, given if isinstance(given, Mapping) else {key: given})
 
 
 def vouching(file: str | Path) -> str:

@@ -234,7 +234,7 @@ def _check_format(leaf: Leaf, catalogue: Catalogue) -> None:
     from cb_suites.engine.formats import make_format
 
     for name, params in leaf.config.formats.items():
-        make_format(name, params, catalogue.catalog, leaf.config.stranger("formats"))
+        make_format(name, params, catalogue.catalog, leaf.config.check("formats"))
 
 
 def _check_prompts(leaf: Leaf, _: Catalogue) -> None:

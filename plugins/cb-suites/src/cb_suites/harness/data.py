@@ -7,6 +7,7 @@ from typing import Any
 
 import attrs
 
+from cb_suites.engine.examples import require_usable
 from cb_suites.engine.locating import dataset_of
 from cb_suites.engine.model import TaskConfig
 from cb_suites.engine.running import Documents
@@ -14,7 +15,6 @@ from cb_suites.engine.trust import check_given
 from cb_suites.harness.loading import library_dataset
 from cbcore.boundary import at_boundary
 from cbcore.exceptions import DataError
-from cbcore.extensions import readable
 
 
 @attrs.define(eq=False)
@@ -101,7 +101,7 @@ class HarnessData:
     def _processed(self, rows: Iterable[Any], process: Callable[..., Any]) -> Iterable[Any]:
         """What `process_docs` makes of a split: of a table of `datasets`, where that is installed."""
         with at_boundary(f"process_docs of {self.config.name}", DataError):
-            found: Iterable[Any] = process(_table(list(readable(rows))))
+            found: Iterable[Any] = process(_table(list(require_usable(rows))))
         return found
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 
+from cb_suites.engine.examples import make_unusable
 from cb_suites.engine.formats import Mcqa
 from cb_suites.engine.prompts import Document as AskedDocument
 from cb_suites.harness import contexts
@@ -23,7 +24,6 @@ from cb_suites.harness.task import (
     HarnessTask,
 )
 from cbcore.exceptions import DataError
-from cbcore.extensions import UnusableExample
 
 
 @attrs.frozen(eq=False)
@@ -55,7 +55,7 @@ class HarnessExamples:
                     many = task.many_targets(document)
                 example = self._example(document, sampler)
             except DataError as error:
-                yield UnusableExample(index, str(error).replace("\n", "; "))
+                yield make_unusable(index, error)
                 continue
             yield {"id": index, "dataset": self.key, **example, MANY_TARGETS: many}
 

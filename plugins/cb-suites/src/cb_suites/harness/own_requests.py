@@ -15,6 +15,7 @@ from typing import Any
 import attrs
 
 from cb_suites.engine.class_tasks import ClassDocuments, ClassSays
+from cb_suites.engine.examples import make_unusable
 from cb_suites.engine.model import TaskConfig
 from cb_suites.harness.contexts import Delimiters
 from cb_suites.harness.filters import DEFAULT, Filter, make_filter, over_all
@@ -23,7 +24,6 @@ from cb_suites.harness.task import DOCUMENT, GENERATION, REQUESTS, HarnessTask
 from cb_suites.harness.values import Values
 from cbcore.boundary import at_boundary
 from cbcore.exceptions import DataError, UsageError
-from cbcore.extensions import UnusableExample
 from cbcore.introspection import signature_of
 
 _TEXT, _LIKELIHOOD, _ROLLING = "generate_until", "loglikelihood", "loglikelihood_rolling"
@@ -45,7 +45,7 @@ class OwnExamples:
             try:
                 example, _ = self.asked(document, index)
             except DataError as error:
-                yield UnusableExample(index, str(error).replace("\n", "; "))
+                yield make_unusable(index, error)
                 continue
             yield {"id": index, "dataset": self.key, **example}
 

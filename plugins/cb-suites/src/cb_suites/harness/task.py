@@ -207,11 +207,11 @@ def _said(given: Mapping[str, Any], key: str, otherwise: str) -> str:
 
 def _check_limit(config: TaskConfig, limit: Any) -> None:
     """Refuse an untrusted file's wish for responses that are longer than models give."""
-    stranger = config.stranger("generation_kwargs")
-    if stranger is None or limit is None:
+    source = config.find_untrusted("generation_kwargs")
+    if source is None or limit is None:
         return
     if isinstance(limit, bool) or not isinstance(limit, int) or not 0 < limit <= _MOST_TOKENS:
-        raise stranger.error(f"max_gen_toks is {limit!r}: it must be 1 to {_MOST_TOKENS:,}")
+        raise source.error(f"max_gen_toks is {limit!r}: it must be 1 to {_MOST_TOKENS:,}")
 
 
 def _until(generation: Mapping[str, Any], delimiter: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Strangers give values: what would run, reach or read something is for the user to say."""
+"""Untrusted files give values: what would run, reach or read something is the user's to say."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore.binding import bind, make
+from cb_suites.engine.untrusted import UntrustedSource
+from cbcore.binding import FileName, Trusted, bind, check_parameters, make
 from cbcore.exceptions import ConfigError
 from cbcore.introspection import parameters_of
 from cbcore.records import by_field
 from cbcore.specs import Spec
-from cbcore.trust import FileName, Stranger, Trusted, may_set
 
 
 @attrs.frozen(kw_only=True)
@@ -66,10 +66,16 @@ class Everything:
 
 
 @pytest.fixture
-def stranger(tmp_path):
-    """Somebody who may take files from one folder."""
+def source(tmp_path):
+    """A file that may take files from one folder."""
     (tmp_path / "own").mkdir()
-    return Stranger("suite.yaml:3", (tmp_path / "own",), hint="add --trust own")
+    return UntrustedSource("suite.yaml:3", (tmp_path / "own",), hint="add --trust own")
+
+
+def bind_untrusted(source, spec, target):
+    """Bind a spec after the check of its parameters."""
+    check_parameters(spec, target, source.check)
+    return bind(spec, target)
 
 
 VALUES: list[tuple[str, Any, Any]] = [
@@ -93,9 +99,9 @@ VALUES: list[tuple[str, Any, Any]] = [
 
 
 @pytest.mark.parametrize(("name", "value", "bound"), VALUES, ids=lambda v: repr(v)[:30])
-def test_values_are_taken_from_a_stranger(stranger, name, value, bound):
+def test_values_are_taken_from_a_stranger(source, name, value, bound):
     """As they would be from the user, but that no text stands for a function."""
-    found = bind(Spec("it", params={name: value}), Everything, stranger=stranger)
+    found = bind_untrusted(source, Spec("it", params={name: value}), Everything)
     assert found.keywords[name] == bound
 
 
@@ -130,53 +136,53 @@ PROGRAMS: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("name", "value", "says"), PROGRAMS, ids=lambda v: repr(v)[:30])
-def test_programs_are_refused_with_the_place_and_the_remedy(stranger, name, value, says):
+def test_programs_are_refused_with_the_place_and_the_remedy(source, name, value, says):
     """The user may set the same parameter to the same value."""
     spec = Spec("it", params={name: value})
     with pytest.raises(ConfigError, match=re.escape(says)) as caught:
-        make(spec, Everything, stranger=stranger)
+        bind_untrusted(source, spec, Everything)
     assert (caught.value.source, caught.value.hint) == ("suite.yaml:3", "add --trust own")
     bind(spec, Everything)
 
 
-def test_the_first_parameter_is_guarded_when_it_is_given_as_config(stranger):
+def test_the_first_parameter_is_guarded_when_it_is_given_as_config(source):
     """`name:value` is the same as `name:first=value`."""
 
     def judge(base_url: str) -> str:
         return base_url
 
     with pytest.raises(ConfigError, match="'base_url' is for the user"):
-        make(Spec("judge", "http://example.org"), judge, stranger=stranger)
+        bind_untrusted(source, Spec("judge", "http://example.org"), judge)
 
 
-def test_a_factory_that_shows_no_signature_gets_no_programs(stranger):
+def test_a_factory_that_shows_no_signature_gets_no_programs(source):
     """What it would make of a text, nobody knows."""
     with pytest.raises(ConfigError, match="may name a program"):
-        make(Spec("dict", params={"a": "os:system"}), dict, stranger=stranger)
+        bind_untrusted(source, Spec("dict", params={"a": "os:system"}), dict)
 
 
-def test_of_a_spec_that_is_partly_the_users_the_rest_is_free(stranger):
+def test_of_a_spec_that_is_partly_the_users_the_rest_is_free(source):
     """A suite adds columns to an evaluator that the user named."""
-    partly = attrs.evolve(stranger, parameters={"answer_column"})
+    partly = attrs.evolve(source, parameters={"answer_column"})
     users = {"base_url": "http://localhost", "function": "os:getcwd"}
-    found = bind(Spec("it", params={**users, "answer_column": "a"}), Everything, stranger=partly)
+    found = bind_untrusted(partly, Spec("it", params={**users, "answer_column": "a"}), Everything)
     assert found.keywords["function"] is os.getcwd
     with pytest.raises(ConfigError, match="answer_column"):
-        bind(Spec("it", params={"answer_column": "py:os:system"}), Everything, stranger=partly)
+        bind_untrusted(partly, Spec("it", params={"answer_column": "py:os:system"}), Everything)
 
 
-def test_files_of_ones_own_folder_may_be_named(stranger, tmp_path):
+def test_files_of_ones_own_folder_may_be_named(source, tmp_path):
     """Also through a link that stays within it."""
     (tmp_path / "own/data.csv").write_text("a\n1\n")
     (tmp_path / "own/link.csv").symlink_to("data.csv")
     for path in ("own", "own/data.csv", "own/link.csv", "own/not-there.csv", "own/../own/data.csv"):
-        stranger.check_path(tmp_path / path)
+        source.check_path(tmp_path / path)
 
 
 @pytest.mark.parametrize(
     "way", ["../secret", "link", "folder/secret", "deep", "deep/far", "loop", "hop"]
 )
-def test_no_way_leads_out_of_the_folder(stranger, tmp_path, way):
+def test_no_way_leads_out_of_the_folder(source, tmp_path, way):
     """By dots, by a link, through a linked folder, or by a link in a folder that is named."""
     (tmp_path / "secret").write_text("s")
     own = tmp_path / "own"
@@ -189,20 +195,20 @@ def test_no_way_leads_out_of_the_folder(stranger, tmp_path, way):
     (own / "hop").mkdir()
     (own / "hop/on").symlink_to("../deep")
     with pytest.raises(ConfigError, match="leads out"):
-        stranger.check_path(own / way)
+        source.check_path(own / way)
 
 
-def test_a_chain_of_file_systems_is_an_address(stranger, tmp_path):
+def test_a_chain_of_file_systems_is_an_address(source, tmp_path):
     """Libraries that read `a::b` read `b`, wherever `a` lies."""
     with pytest.raises(ConfigError, match="address"):
-        stranger.check_path(f"{tmp_path}/own/filecache::/etc/passwd")
+        source.check_path(f"{tmp_path}/own/filecache::/etc/passwd")
 
 
 @given(st.sampled_from(["path", "data_dir", "a"]) | st.text(max_size=9), st.text(max_size=30))
 def test_no_text_makes_the_check_fail_otherwise(name, value):
     """Whatever is written, it is taken, or refused in order."""
     with contextlib.suppress(ConfigError):
-        assert may_set(Stranger("here"), "it", name, value, Any)
+        assert UntrustedSource("here").check("it", name, value, Any) is None
 
 
 def test_a_mark_is_not_shown_to_readers():
@@ -222,3 +228,10 @@ def test_a_marked_parameter_is_converted_as_its_type():
         return limit, name
 
     assert make(Spec("it", params={"limit": "3", "name": "none"}), made) == (3, None)
+
+
+def test_an_untrusted_file_names_no_address(source):
+    """With the user's credentials or without."""
+    for address in ("s3://bucket/rows.jsonl", "memory://x/rows.jsonl"):
+        with pytest.raises(ConfigError, match="it is an address"):
+            source.check("file", "path", address, str)

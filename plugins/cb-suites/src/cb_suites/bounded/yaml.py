@@ -38,13 +38,6 @@ def read_bytes(path: Path) -> bytes:
         # A pipe that nobody writes to would hold up even the opening of it.
         if not stat.S_ISREG(path.stat().st_mode):
             raise NotReadableError("cannot be read: it is not a file")
-    except OSError as error:
-        raise NotReadableError(f"cannot be read: {error.strerror}") from error
-    return _first_bytes(path)
-
-
-def _first_bytes(path: Path) -> bytes:
-    try:
         with path.open("rb") as file:
             raw = file.read(MOST_BYTES + 1)
     except OSError as error:
@@ -56,17 +49,8 @@ def _first_bytes(path: Path) -> bytes:
 
 def read_text(path: Path) -> str:
     """The text of a file, as `read_bytes` reads it. Raises `NotReadableError`."""
-    return _decoded(read_bytes(path))
-
-
-def read_piped_text(path: Path) -> str:
-    """As `read_text`; pipes are read as well, up to the same size."""
-    return _decoded(_first_bytes(path))
-
-
-def _decoded(raw: bytes) -> str:
     try:
-        return raw.decode("utf-8-sig")
+        return read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise NotReadableError(f"not valid UTF-8 at byte {error.start}") from error
 
