@@ -142,8 +142,9 @@ class Builder:
     ) -> Part:
         target = self.catalog.load(component)
         by_hand = component.owner is None  # registered, and perhaps a plain function
-        plain = self._plain_function(kind, wanted, target, extra) if by_hand else None
-        value, given = plain or self._made(kind, wanted, target, extra, component.plugin)
+        value, given = self._made(
+            kind, wanted, target, extra, component.plugin, may_be_plain=by_hand
+        )
         value = self._checked(kind, value, component.plugin)
         name = _tag_of(value) or wanted.default_label
         described = value.evaluator if isinstance(value, columns.MappedEvaluator) else value
@@ -183,6 +184,8 @@ class Builder:
         target: Any,
         extra: Mapping[str, Any] | None,
         owner: str,
+        *,
+        may_be_plain: bool,
     ) -> tuple[Any, dict[str, Any]]:
         """Call the factory. What it does not know is the core's: `name=` renames any system or memory,
         and `…_column=` points any evaluator or dataset at other columns."""
@@ -195,6 +198,10 @@ class Builder:
             mapping = layout.parameters
         elif kind == "evaluator":
             spec, mapping = _without_columns(spec, signature)
+        if may_be_plain and (plain := own.from_function(kind, spec, target, extra)) is not None:
+            value, given = plain
+            value = _mapped(spec.name, value, mapping) if mapping else value
+            return value, {**given, **_told(mapping)}
         knows_name = signature is not None and "name" in signature.parameters
         if self.catalog.kind(kind).is_tested and "name" in spec.params and not knows_name:
             new_name = str(spec.params["name"])
@@ -209,19 +216,6 @@ class Builder:
                 value = _mapped(spec.name, value, mapping)
         given = {**bound.named_arguments, **_told(mapping)}
         return (Renamed(value, new_name) if new_name else value), given
-
-    @staticmethod
-    def _plain_function(
-        kind: str, spec: Spec, target: Any, extra: Mapping[str, Any] | None
-    ) -> tuple[Any, dict[str, Any]] | None:
-        """The component that a function itself is; None for one that makes a component."""
-        mapping: dict[str, Any] = {}
-        if kind == "evaluator":
-            spec, mapping = _without_columns(spec, signature_of(target))
-        made = own.from_function(kind, spec, target, extra)
-        if made is None or not mapping:
-            return made
-        return _mapped(spec.name, made[0], mapping), {**made[1], **_told(mapping)}
 
     def _own_code(
         self, kind: str, spec: Spec, extra: Mapping[str, Any] | None, check: binding.Check | None
@@ -240,12 +234,10 @@ class Builder:
             raise UsageError(f"{written}: {error}") from error
         given: dict[str, Any] = {}
         inner = Spec(name=written, config=first, params=spec.params)
-        if check is not None and callable(target):
-            binding.check_parameters(inner, target, check)
-        if (plain := self._plain_function(kind, inner, target, extra)) is not None:
-            value, given = plain
-        elif callable(target):
-            value, given = self._made(kind, inner, target, extra, written)
+        if callable(target):
+            if check is not None:
+                binding.check_parameters(inner, target, check)
+            value, given = self._made(kind, inner, target, extra, written, may_be_plain=True)
         elif first is not None or spec.params:
             raise ParameterError(written, "is not a class or function, so it takes no parameters")
         else:
