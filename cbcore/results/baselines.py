@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import attrs
@@ -22,14 +22,6 @@ class ContextTotals:
     n_given: int = 0
     n_sent: int = 0
     n_changed: int = 0
-
-    @classmethod
-    def of(cls, rows: Iterable[EvalRow]) -> ContextTotals:
-        """The totals of all rows."""
-        totals = cls()
-        for row in rows:
-            totals.add(row)
-        return totals
 
     def add(self, row: EvalRow) -> None:
         """Count one row."""
