@@ -78,7 +78,6 @@ def compose(
     options = read_plugin_options(settings.plugin_options, catalog)
     record = settings.record() | record_options(options)  # before plugins change the settings
     datasets = list(settings.datasets)
-    parse_specs(settings)
     builder = Builder(catalog, hooks=catalog.new_hooks(), warn=warn)
     configure(settings, options, builder)
     require_all(builder, settings.components())
@@ -148,10 +147,11 @@ def _parse(parse: Callable[[str], Any], wanted: Any) -> Any:
 
 
 def configure(settings: RunSettings, options: Mapping[PluginOption, Any], builder: Builder) -> None:
-    """Let plugins change the settings, then freeze them.
+    """Parse specs, let plugins change the settings, then freeze them.
 
     A plugin that fails refuses the run if one of its options was given; else it is left out.
     """
+    parse_specs(settings)
     settings.plugin_options = {option.key: value for option, value in options.items()}
     builder.offered = _fill(settings, options)
     builder.hooks.hook.cb_configure(settings=settings, builder=builder)

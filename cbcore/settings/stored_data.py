@@ -14,7 +14,7 @@ from cbcore._store.records import RunRecord
 from cbcore.boundary import contained
 from cbcore.exceptions import CBError, DataError
 from cbcore.kept import KeptRun
-from cbcore.settings.compose import configure, parse_specs
+from cbcore.settings.compose import configure
 from cbcore.settings.run_settings import RunSettings
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ def data_of(
     with contained() as tried:
         builder = Builder(catalog, hooks=catalog.new_hooks())
         settings = RunSettings(datasets=list(specs))
-        parse_specs(settings)
         configure(settings, {}, builder)
         for wanted in settings.datasets:
             next(iter(builder.dataset(wanted, {}, Layout()).value), None)

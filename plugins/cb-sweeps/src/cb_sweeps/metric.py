@@ -13,11 +13,11 @@ import attrs
 from cb_sweeps import curves as reading
 from cb_sweeps.curves import Curve
 from cb_sweeps.options import DEFAULT_MARGIN
-from cb_sweeps.samples import Sample, sample_of
+from cb_sweeps.samples import Sample, find_full_context, sample_of
 from cb_sweeps.smallest import lower_bound_of, smallest_budget
 from cb_sweeps.sweeps import find_sweeps
 from cbcore.results import EvalRow, Section
-from cbcore.results.verdicts import ALPHA, ContextTotals, baseline_of, format_p_value, too_few
+from cbcore.results.verdicts import ALPHA, format_p_value, too_few
 from cbcore.stats import (
     FEWEST_UNITS,
     Estimate,
@@ -67,7 +67,7 @@ class BudgetCurves:
         levels = {sweep.name: ALPHA / sweep.n_looks for sweep in sweeps}
         swept = {system for sweep in sweeps for system in sweep.systems}
         others = [system for system in rows_by_system if system not in swept]
-        full = baseline_of({s: ContextTotals.of(rows_by_system[s]) for s in others})
+        full = find_full_context({s: rows_by_system[s] for s in others})
         wanted = [*([full] if full else ()), *swept]
         sample = sample_of({s: rows_by_system[s] for s in wanted}, self.score_field, self.cost)
         if not sample.keys:

@@ -12,7 +12,7 @@ import attrs
 
 from cb_sweeps.options import DEFAULT_MARGIN
 from cb_sweeps.points import expand
-from cb_sweeps.samples import sample_of
+from cb_sweeps.samples import find_full_context, sample_of
 from cb_sweeps.sharing import memories
 from cb_sweeps.smallest import lower_bound_of
 from cb_sweeps.sweeps import TAG, find_sweeps
@@ -21,7 +21,7 @@ from cbcore.assembly import Builder
 from cbcore.exceptions import UsageError
 from cbcore.plugins import default_catalog
 from cbcore.results import EvalResult, EvalRow
-from cbcore.results.verdicts import ALPHA, ContextTotals, baseline_of
+from cbcore.results.verdicts import ALPHA
 from cbcore.specs import Spec
 
 if TYPE_CHECKING:
@@ -59,8 +59,9 @@ def search(settings: RunSettings, catalog: Catalog) -> EvalResult:
     try:
         first = _execute_others(settings, catalog, _select(systems, n_points, chosen))
         rows_of = first.rows_by_system()
-        totals = {name: ContextTotals.of(rows) for name, rows in rows_of.items()}
-        full = list(rows_of[baseline_of(totals) or ""])  # the next run may replace them on disk
+        full = list(
+            rows_of[find_full_context(rows_of) or ""]
+        )  # the next run may replace them on disk
         margin = first.config["settings"].get("margin", DEFAULT_MARGIN)
         score = first.config["score_field"]
 
