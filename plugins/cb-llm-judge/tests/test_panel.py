@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cb_llm_judge import JudgeError, Verdict
-from cb_llm_judge.panel import Poll, Vote
+from cb_llm_judge import BINARY, JudgeError, Verdict
+from cb_llm_judge.panel import Poll, Vote, poll
 
 
 def poll_of(*values, failures=()):
@@ -66,3 +68,34 @@ def test_more_than_half_of_the_votes_have_to_be_usable(values, n_failed, passes)
 
 def test_the_reason_shown_is_that_of_the_vote_nearest_to_the_result():
     assert poll_of(1, 5, 4).reason_nearest(10 / 3) == "because 4"
+
+
+class Asked:
+    """Gives one verdict after another, at a cent each; an exception stands for a failure."""
+
+    model = "m"
+
+    def __init__(self, *outcomes):
+        self.outcomes = iter(outcomes)
+
+    async def ask(self, prompt, form, *, seed=None):
+        cost = {"calls": 1, "cost_usd": 0.01}
+        value = next(self.outcomes)
+        if value is None:
+            raise JudgeError("no verdict", cost=cost)
+        return Verdict(value, cost=cost)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "decide"),
+    [((1, 0, 1), None), ((1, None, None), Poll.check_quorum), ((1, 0, None), Poll.majority)],
+)
+def test_every_vote_counts_in_the_cost(outcomes, decide):
+    """Failed ones too, whether or not the others are enough."""
+    given = asyncio.run(poll([Asked(*outcomes)], "?", BINARY, 3))
+    cost = {"calls": 3, "cost_usd": pytest.approx(0.03)}
+    assert given.cost == cost
+    if decide is not None:
+        with pytest.raises(JudgeError) as caught:
+            decide(given)
+        assert caught.value.cost == cost

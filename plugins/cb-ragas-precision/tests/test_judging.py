@@ -8,11 +8,14 @@ import json
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
 
 from cb_ragas_precision import ContextPrecision, ContextRecall, ContextUtilization
+from cb_ragas_precision.evaluating import cost_of
+from cb_ragas_precision.judges import ClientJudge
 from cbcore import evaluate
 from cbcore.exceptions import MissingExtraError, MissingScoreError
 from cbcore.results import Scored
@@ -422,3 +425,24 @@ def test_without_the_judge_distribution_it_is_said_how_to_install_it(
         ContextPrecision("http://localhost:1", "m")
     assert caught.value.hint == "pip install 'cb-ragas-precision[judge]'"
     assert judged(names_paris, "Paris").scores["context_precision"] == 1.0
+
+
+class Charging:
+    """A judge client that is paid for every call, and fails at one prompt."""
+
+    async def binary(self, prompt: str) -> Any:
+        cost = {"calls": 1, "cost_usd": 0.5}
+        if prompt == "fails":
+            raise MissingScoreError("no verdict", cost=cost)
+        return SimpleNamespace(verdict=1, reason="", cost=cost)
+
+
+def test_each_call_of_a_judge_counts_once_in_the_cost() -> None:
+    """Equal prompts are one call, known ones none, and failed calls are paid."""
+    judge = ClientJudge(Charging)
+
+    async def ask(*prompts: str) -> dict[str, Any]:
+        return cost_of(await judge.judge(prompts))
+
+    assert asyncio.run(ask("a", "a", "fails")) == {"calls": 2, "cost_usd": 1.0}
+    assert asyncio.run(ask("a", "fails")) == {"calls": 1, "cost_usd": 0.5}
