@@ -175,15 +175,13 @@ class _Passage:
         }
         passed = {field: value for field, value in output.items() if field not in reports}
         passed |= {field: before[field] for field in reports if field in before}
-        metadata = passed.get("metadata")
-        is_own = isinstance(metadata, Mapping) and metadata is not before.get("metadata")
-        facts = dict(metadata) if is_own and metadata is not None else {}
+        metadata, facts = passed.get("metadata"), {}
+        if isinstance(metadata, Mapping) and metadata is not before.get("metadata"):
+            facts = passed["metadata"] = dict(metadata)
         inner_s = facts.pop("stage_s", None)
         seconds = inner_s if isinstance(inner_s, Mapping) else {stage.name: max(0.0, took)}
-        for name, value in seconds.items():
-            self._stage_s[name] = self._stage_s.get(name, 0.0) + value
-        if inner_s is not None:
-            passed["metadata"] = facts
+        for name in seconds:
+            self._stage_s[name] = self._stage_s.get(name, 0.0) + (_read_amount(seconds, name) or 0)
         cost = self._add_cost(stage, facts)
         usage, answers = self._add_usage(stage, reports, passed)
         self._add_requests(stage, reports, usage, cost, answers)
@@ -224,7 +222,7 @@ class _Passage:
         reported = [reports[field] for field in USAGE_FIELDS if field in reports]
         inner = reports.get("stage_usage")
         if isinstance(inner, list):  # of a chain inside this one
-            self._stage_usage += inner
+            self._stage_usage += [dict(one) for one in inner if isinstance(one, Mapping)]
         else:
             self._stage_usage += [{"stage": stage.name, "usage": usage} for usage in reported]
         answers = any(
@@ -250,8 +248,8 @@ class _Passage:
     ) -> None:
         """Add the requests of a stage.
 
-        A stage that reports none, but a usage or a cost, has made one all the same. One that
-        answers without all of this is not a model: its entry says which stage would ask one.
+        A stage that lists none, but reports a usage or a cost, has made one all the same. A stage
+        that gives the answer is listed as `answered`: a model in its place would be asked.
         """
         requests = reports.get("requests")
         if requests:
@@ -277,7 +275,7 @@ class _Passage:
         cost = dict(error.cost) if isinstance(error, ProcessError) else {}
         if not cost and callable(getattr(stage, "estimate_usd", None)):
             cost[_UNKNOWN] = 1
-        counts = [count_tokens(add_turns(one["usage"])) for one in self._stage_usage]
+        counts = [count_tokens(add_turns(one.get("usage"))) for one in self._stage_usage]
         if n_tokens := sum(n or 0 for n in counts):
             cost[_TOKENS] = n_tokens + (_read_amount(cost, _TOKENS) or 0)
         requests = [

@@ -174,12 +174,16 @@ def find_kept(text: str, cache_dir: str | Path) -> KeptRun:
     return found[0]
 
 
+def find_run(text: str, cache_dir: str | Path) -> KeptRun:
+    """As `find_kept`, but the path of an exported run will do too."""
+    return exported_run(Path(text)) if is_file(text) else find_kept(text, cache_dir)
+
+
 def open_run(text: str, cache_dir: str | Path = DEFAULT_CACHE_DIR) -> EvalResult:
     """The result that a `RUN` names: a kept run as of `find_kept`, or the path of a saved one."""
-    if not is_file(text):
-        return find_kept(text, cache_dir).result()
-    path = Path(text)
-    return exported_run(path).result() if is_exported(path) else EvalResult.load(path)
+    if is_file(text) and not is_exported(Path(text)):
+        return EvalResult.load(Path(text))
+    return find_run(text, cache_dir).result()
 
 
 def is_file(text: str) -> bool:

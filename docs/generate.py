@@ -18,6 +18,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
+from numbers import Real
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_type_hints
@@ -34,7 +35,7 @@ from cbcore.names import canonical
 from cbcore.plugins import Catalog, installed
 from cbcore.plugins.policy import PluginPolicy
 from cbcore.results import RunConfig
-from cbcore.settings.options import options_of
+from cbcore.settings.options import Option, options_of
 from cbcore.settings.plugin_options import PluginOption, plugin_options
 from cbcore.settings.run_file import run_file_options
 from cbcore.settings.run_settings import RunSettings
@@ -46,6 +47,16 @@ NOTICE = (
 )
 KEYS_BEGIN = "<!-- Keys, made from cbcore/settings by docs/generate.py; run `make docs`. -->"
 KEYS_END = "<!-- End of the keys. -->"
+TYPES = {
+    int: "integer",
+    float: "number",
+    Real: "number of rows, or a share such as 0.05",
+    bool: "true or false",
+    str: "string",
+    Path: "path",
+    dict: "fields with their columns",
+    object: "[spec](#a-spec-in-a-list)",
+}
 CONFIG_BEGIN = "<!-- Keys, made from cbcore/results by docs/generate.py; run `make docs`. -->"
 
 
@@ -220,13 +231,22 @@ def protocols_page() -> str:
     return _page(parts)
 
 
+def describe_type(option: Option) -> str:
+    """The values that an option takes."""
+    if option.choices:
+        return " or ".join(f"`{choice}`" for choice in option.choices)
+    bounds = {"at least": option.at_least, "more than": option.above, "at most": option.at_most}
+    limits = "".join(f", {word} {n}" for word, n in bounds.items() if n is not None)
+    return f"{TYPES[option.type]}{limits}{', or a list' if option.many else ''}"
+
+
 def run_files_page() -> str:
     """The page on run files as it is, with the table of keys made anew."""
     table = ["| key | type | flag | meaning |", "|---|---|---|---|"]
     for key, option in run_file_options().items():
         flags = ", ".join(f"`{flag}`" for flag in option.flags)
         meaning = option.help.replace(" Repeatable.", "").replace("|", "\\|")
-        table.append(f"| `{key}` | {option.describe_type()} | {flags} | {meaning} |")
+        table.append(f"| `{key}` | {describe_type(option)} | {flags} | {meaning} |")
     table += [_plugin_key(option) for option in plugin_options(repository_catalog().plugins)]
     return _with_keys("run-files.md", KEYS_BEGIN, table)
 
@@ -253,7 +273,7 @@ def _with_keys(name: str, begin: str, table: list[str]) -> str:
 def _plugin_key(option: PluginOption) -> str:
     """The line of a key that a plugin declares."""
     component = option.component.described()
-    taken = option.load().describe_type()
+    taken = describe_type(option.load())
     meaning = component.summary.replace(" Repeatable.", "").replace("|", "\\|")
     return f"| `{option.key}` | {taken} | `{option.flag}` | {meaning} Of {component.plugin}. |"
 

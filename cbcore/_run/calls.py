@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextvars
-import functools
 import queue
 import threading
 import time
 from collections.abc import Callable, Mapping
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cbcore._run.cancelling import cancel, is_cancelled
 from cbcore._run.executors import LATER_S, MORE_ROOM
@@ -21,18 +20,11 @@ from cbcore.components import describe_exception
 from cbcore.contexts import find_unreadable, is_same
 from cbcore.exceptions import CBError, ProcessError, RunError
 from cbcore.requests import compact_requests
-from cbcore.timing import Waits, current_waits, start_waits
+from cbcore.timing import current_waits, start_waits
 from cbcore.tokens import TEXT_FIELDS
-
-if TYPE_CHECKING:
-    import asyncio
 
 _THREAD_RETRY_S = 0.01
 """How long a call waits before it tries to start a thread again."""
-
-_SOON_S = 0.001
-"""Less than this is left of no time limit: timers are not as exact."""
-
 
 ASYNC_IN_FLIGHT = 16
 """Examples an awaited system works on at once, unless told otherwise; a sync system gets one."""
@@ -157,16 +149,16 @@ class AsyncCaller:
     async def _limited(self, example: Any, work: Work) -> Any:
         import asyncio
 
-        loop = asyncio.get_running_loop()
-        over: asyncio.Future[None] = loop.create_future()
-        waits = current_waits() if self._queues else None
-        timer = _Timer(loop, over, self._timeout_s or 0.0, waits)
-        task = loop.create_task(self._outcome(example, work))
-        task.add_done_callback(functools.partial(_end, over))
+        limit_s = left_s = self._timeout_s or 0.0
+        waits = current_waits()
+        started = time.monotonic()
+        task = asyncio.get_running_loop().create_task(self._outcome(example, work))
         try:
-            await over
+            while left_s > 0 and not task.done():
+                await asyncio.wait([task], timeout=left_s)
+                waited = waits.so_far() if self._queues else 0.0
+                left_s = limit_s + waited - (time.monotonic() - started)
         finally:
-            timer.cancel()
             self._begun.discard((work.index, work.repeat))
             if not task.done():
                 cancel(task)  # which it may refuse, so that its end is not waited for
@@ -199,37 +191,6 @@ class AsyncCaller:
         limit_s = self._timeout_s or 0.0
         told = f"{_TimeLimitError(limit_s)}: this call, or one beside it, blocks the event loop"
         return Outcome(work, None, limit_s, told)
-
-
-class _Timer:
-    """Ends the wait for a call when its time is up, without the time that it waited itself."""
-
-    def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        over: asyncio.Future[None],
-        limit_s: float,
-        waits: Waits | None,
-    ) -> None:
-        self._loop, self._over, self._limit_s, self._waits = loop, over, limit_s, waits
-        self._started = loop.time()
-        self._timer = loop.call_later(limit_s, self._look)
-
-    def _look(self) -> None:
-        waited = self._waits.so_far() if self._waits is not None else 0.0
-        left = self._limit_s + waited - (self._loop.time() - self._started)
-        if left <= _SOON_S:
-            _end(self._over)
-        else:
-            self._timer = self._loop.call_later(left, self._look)
-
-    def cancel(self) -> None:
-        self._timer.cancel()
-
-
-def _end(over: asyncio.Future[None], _: object = None) -> None:
-    if not over.done():
-        over.set_result(None)
 
 
 class _TimeLimitError(Exception):

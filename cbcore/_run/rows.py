@@ -18,14 +18,12 @@ from cbcore.identity import content_key
 from cbcore.json_data import to_json, to_json_safe
 from cbcore.results import CHANGED, EvalRow, Scored
 from cbcore.results.causes import RETURNED, TRACEBACK
-from cbcore.secrets import are_known, blot, hide, is_secret_name, redact, visible
+from cbcore.secrets import are_known, blot, hide, redact, visible
 from cbcore.stats import CLUSTER
 from cbcore.tokens import TokenCounter
 
 SCORING_USD = "scoring_usd"
 """The key of a row's metadata with what its judges were paid."""
-_LARGEST_INT = 10**300
-"""Beyond it a number is none that JSON readers take, and `to_json_safe` decides."""
 
 
 class RowMaker:
@@ -50,8 +48,6 @@ class RowMaker:
         self._system = system
         self._idle = set() if idle is None else idle
         self._counter = counter
-        self._open_keys: dict[str, bool] = {}
-        self._open_names: set[tuple[str, ...]] = set()
         self._declared = frozenset(name for scorer in scorers for name in scorer.emits)
         self._score_field = score_field
         self._cluster_column = cluster_column or CLUSTER
@@ -64,11 +60,7 @@ class RowMaker:
     def row(self, outcome: Outcome) -> EvalRow:
         work, output = outcome.work, outcome.output
         self.failed = None
-        # By position, and with all that it would make by itself: that halves the time it takes.
-        row = EvalRow(
-            *(self._system, work.example_id, {}, 0, 0, {}, outcome.latency, work.dataset),
-            *(None, {}, None, 0, work.repeat),
-        )
+        row = self._start(outcome)
         try:
             row.input_tokens = self._counter.visible(work.example)
             if output is None:
@@ -96,7 +88,8 @@ class RowMaker:
         if main is not None and main not in row.scores and main not in row.missing:
             row.missing[main] = self._unscored.reason(work.example, output)
         if are_known():
-            self._blot_names(row)
+            row.example_id = hide(row.example_id)
+            row.scores, row.missing = hide(row.scores), hide(row.missing)
         return row
 
     def _errored(self, row: EvalRow, outcome: Outcome) -> EvalRow:
@@ -104,7 +97,7 @@ class RowMaker:
         row.error = redact(outcome.error or "")
         row.example_id = hide(row.example_id)
         if outcome.spent:
-            row.metadata.update(self._plain(outcome.spent))
+            row.metadata.update(_plain(outcome.spent))
         self.raised = outcome.raised
         if self.raised is not None:
             _keep_traceback(row, self.raised.traceback)
@@ -112,29 +105,21 @@ class RowMaker:
 
     def _refused(self, outcome: Outcome, error: BaseException) -> EvalRow:
         """The row of what cannot be kept: without end, too deep, or with methods that fail."""
-        work = outcome.work
         whose = "the output" if outcome.output is not None else "the example"
         reason = outcome.error or f"{whose} cannot be kept: {describe_exception(error)}"
+        row = self._start(outcome)
+        row.error = redact(reason)
+        return row
+
+    def _start(self, outcome: Outcome) -> EvalRow:
+        work = outcome.work
         return EvalRow(
             self._system,
             work.example_id,
             latency=outcome.latency,
             dataset=work.dataset,
             repeat=work.repeat,
-            error=redact(reason),
         )
-
-    def _blot_names(self, row: EvalRow) -> None:
-        """Take secrets out of what others named; names are the same in row after row."""
-        if type(row.example_id) is str:
-            row.example_id = blot(row.example_id)
-        if row.missing:
-            row.missing = hide(row.missing)
-        names = tuple(row.scores)
-        if names not in self._open_names:
-            row.scores = hide(row.scores)
-            if names == tuple(row.scores):
-                self._open_names.add(names)
 
     def _keep_output(
         self, row: EvalRow, example: Mapping[str, Any], output: Mapping[str, Any]
@@ -154,39 +139,12 @@ class RowMaker:
             row.metadata[CHANGED] = True
         metadata = output.get("metadata")
         if metadata is not None and isinstance(metadata, Mapping):
-            row.metadata.update(self._plain(metadata))
+            row.metadata.update(_plain(metadata))
         if "usage" in output or "stage_usage" in output or "api_usage" in output:
             self._keep_usage(row, example, output)
         replies = output.get("turn_responses")
         if replies is not None:
-            row.metadata["turn_responses"] = self._plain({"turns": replies})["turns"]
-
-    def _plain(self, metadata: Mapping[Any, Any]) -> dict[str, Any]:
-        """Metadata as it can be saved and read back: plain data without secrets."""
-        plain: dict[str, Any] = {}
-        for key, value in metadata.items():
-            kind = type(value)
-            if type(key) is not str or not self._is_open(key):
-                plain.update(to_json_safe(visible("", {key: value})))
-            elif kind is str:
-                plain[key] = redact(value)
-            elif (
-                kind is bool
-                or (kind is int and -_LARGEST_INT < value < _LARGEST_INT)
-                or (kind is float and value - value == 0.0)
-            ):
-                plain[key] = value
-            else:
-                plain[key] = to_json_safe(visible("", value))
-        return plain
-
-    def _is_open(self, key: str) -> bool:
-        """Whether a key neither is nor names a secret; keys are the same in row after row."""
-        known = self._open_keys.get(key)
-        if known is None:
-            known = not is_secret_name(key) and blot(key) == key
-            self._open_keys[key] = known
-        return known
+            row.metadata["turn_responses"] = _plain({"turns": replies})["turns"]
 
     def _keep_usage(
         self, row: EvalRow, example: Mapping[str, Any], output: Mapping[str, Any]
@@ -200,13 +158,13 @@ class RowMaker:
         stages = output.get("stage_usage")
         if output.get("response") is not None or output.get("tool_calls"):
             for usage in usages:
-                row.metadata.update(self._plain(usage))
+                row.metadata.update(_plain(usage))
         elif stages is None:
             stages = [{"stage": self._system, "usage": usage} for usage in usages]
         if isinstance(stages, list | tuple):
             named = [stage for stage in stages if isinstance(stage, Mapping)]
             usages = [{"stage": s.get("stage"), **add_turns(s.get("usage"))} for s in named]
-            row.metadata["stage_usage"] = [self._plain(usage) for usage in usages]
+            row.metadata["stage_usage"] = [_plain(usage) for usage in usages]
         spent = [n for usage in usages if (n := count_tokens(usage)) is not None]
         if spent:
             row.metadata["spent_tokens"] = sum(spent)
@@ -257,7 +215,7 @@ class RowMaker:
     def _keep_details(self, row: EvalRow, scorer: Scorer, told: Mapping[str, Any]) -> None:
         if not told:
             return
-        details = row.metadata[scorer.part.name] = self._plain(told)
+        details = row.metadata[scorer.part.name] = _plain(told)
         cost = details.get("cost_usd")
         if type(cost) in (int, float):
             row.metadata[SCORING_USD] = row.metadata.get(SCORING_USD, 0.0) + cost
@@ -283,6 +241,12 @@ def _digest(work: Work) -> str:
     with contained():
         return content_key(to_json(work.example, sort_keys=True)).hex()
     return ""
+
+
+def _plain(metadata: Mapping[Any, Any]) -> dict[str, Any]:
+    """Metadata that can be saved and read back: plain data without secrets."""
+    plain: dict[str, Any] = to_json_safe(visible("", dict(metadata)))
+    return plain
 
 
 def _changes(example: Mapping[str, Any], output: Mapping[str, Any], field: str) -> bool:

@@ -27,7 +27,7 @@ from cbcore.exceptions import (
     StoreError,
 )
 from cbcore.plugins.manager import HookManager
-from cbcore.results import EvalResult, EvalRow, RunConfig, sum_up
+from cbcore.results import EvalResult, EvalRow, RunConfig
 from cbcore.results.document import document_of
 from cbcore.results.eval_result import RunState
 from cbcore.results.summary import Summary, mark_idle
@@ -275,9 +275,6 @@ class Run:
 
     def _result(self, failure: BaseException | None) -> EvalResult:
         self._learn_score()
-        found = sum_up(
-            self.execution.rows, self.metrics, self.context.score_field, config=self.config
-        )
         config: RunConfig = {**self.config, **_ending(failure)}
         if (budget := self.context.budget).limited:
             config["spent"] = {"tokens": budget.spent_tokens, "usd": budget.spent_usd}
@@ -294,25 +291,21 @@ class Run:
         rows: Sequence[EvalRow] = JoinedRows(parts)
         if self.context.settings.rows == "memory":
             rows = [row for part in parts for row in part]
-        config = mark_idle(found.mark_idle(config, sections), "evaluators", self._idle_evaluators())
         result = EvalResult(
             rows=rows,
-            summary=hide(found.summary),
             timing=self.execution.timing,
-            config=config,
-            problems=[
-                *found.problems,
-                *self._cached_latencies(found.summary),
-                *remarks,
-                *lost,
-            ],
+            config=mark_idle(config, "evaluators", self._idle_evaluators()),
             sections=sections,
             metrics=self.metrics,
-            estimates=found.estimates,
-            undecided=found.undecided,
-            verdicts=found.verdicts,
             texts=self._texts(),
         )
+        result.summarize(self.execution.rows)
+        result.problems += [
+            *self._cached_latencies(result.summary),
+            *remarks,
+            *lost,
+        ]
+        result.summary = hide(result.summary)
         add_hook_sections(self.hooks, self, result)
         return result
 

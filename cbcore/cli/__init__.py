@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cbcore import __version__, names
-from cbcore.cli.click_options import COMMAND, Settings, describe, shared_options
+from cbcore.cli.click_options import (
+    COMMAND,
+    SHARED_OPTIONS,
+    Settings,
+    describe,
+    shared_options,
+)
 from cbcore.cli.console import clean, exit_code_of
 
 if TYPE_CHECKING:
@@ -26,7 +32,6 @@ _COMMANDS = {
     "report": "saved_run_commands",
     "resume": "saved_run_commands",
     "rescore": "saved_run_commands",
-    "merge": "saved_run_commands",
     "hooks": "list_commands",
 }
 
@@ -124,7 +129,8 @@ def _add_words(
             callback=lambda words: settings.catalog().find("command", f"{word}-{words[0]}"),
             no_args_is_help=True,
         )
-        shared_options(command)
+        for option in SHARED_OPTIONS:
+            option(command)
     lines = [f"  {clean(name):<12}  {clean(text)}" for name, text in about.items()]
     command.epilog = "\n".join(["\b", "Commands of plugins:", *lines])
     return command

@@ -38,7 +38,7 @@ def echo(text: str = "", *, err: bool = False) -> None:
     click.echo(visible(text, keep="\n"), err=err)
 
 
-def echo_columns(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def echo_columns(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print left-aligned columns. On a narrow terminal, the last column is wrapped."""
     import shutil
     import textwrap

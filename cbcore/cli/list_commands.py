@@ -95,9 +95,13 @@ def info_command(settings: Settings, name: str, kind: str | None, as_json: bool)
     """
     catalog = settings.catalog()
     if name.startswith("py:"):
-        records = [_record_own_code(catalog, name, kind)]
+        from cbcore import specs
+
+        path, _ = specs.own_code(specs.parse(name).config or "")
+        name, found = f"py:{path}", [_load_own_code(catalog, path, kind)]
     else:
-        records = [_record_fully(catalog, one, name) for one in _find_all(catalog, name, kind)]
+        found = _find_all(catalog, name, kind)
+    records = [_record_fully(catalog, component, name) for component in found]
     if as_json:
         echo_json(records[0] if len(records) == 1 else records)
         return
@@ -135,15 +139,13 @@ def _find_all(catalog: Catalog, name: str, kind: str | None) -> list[Component]:
     return found
 
 
-def _record_own_code(catalog: Catalog, name: str, kind: str | None) -> dict[str, Any]:
-    """The record of the user's own code. Its methods decide its kind."""
-    from cbcore import specs
+def _load_own_code(catalog: Catalog, path: str, kind: str | None) -> Component:
+    """The user's own code. Its methods decide its kind."""
     from cbcore._build.own import likely_kind
     from cbcore.components import Component
     from cbcore.exceptions import UsageError
     from cbcore.usercode import import_attribute
 
-    path, _ = specs.own_code(specs.parse(name).config or "")
     try:
         target = import_attribute(path)
     except ValueError as error:
@@ -154,9 +156,7 @@ def _record_own_code(catalog: Catalog, name: str, kind: str | None) -> dict[str,
             f"py:{path} is a {type(target).__name__}, which is no component",
             hint="a system has `process`, an evaluator `score`; --kind says what it is meant to be",
         )
-    component = Component(kind=found, name="own-code", target=target).described()
-    record = _record_fully(catalog, component, f"py:{path}")
-    return {**record, "name": f"py:{path}", "plugin": "own code"}
+    return Component(kind=found, name="own-code", target=target).described()
 
 
 def _record_fully(catalog: Catalog, component: Component, asked_as: str) -> dict[str, Any]:
@@ -166,14 +166,16 @@ def _record_fully(catalog: Catalog, component: Component, asked_as: str) -> dict
 
     target = component.load()
     parameters = parameters_of(target)
-    if component.kind != "dataset" and asked_as.startswith("py:"):
-        handed = handed_arguments(component.kind, target)
-        parameters = [p for p in parameters if p.name not in handed]
     record = _record_component(component)
+    if asked_as.startswith("py:"):
+        record |= {"name": asked_as, "plugin": "own code"}
+        if component.kind != "dataset":
+            handed = handed_arguments(component.kind, target)
+            parameters = [p for p in parameters if p.name not in handed]
     record["main_score"] = component.main_score or getattr(target, "main_score", None)
     record["published"] = getattr(target, "published", None)
     for name in ("main_score", "published"):
-        if not record[name] or not isinstance(record[name], str):
+        if not (record[name] and isinstance(record[name], str)):
             del record[name]
     record["parameters"] = [
         {

@@ -6,7 +6,7 @@ import contextlib
 import gc
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -121,13 +121,18 @@ def run_benchmark(
     """Carry out a command that has the options of `cb run`; `execute` makes its result."""
     from cbcore._build.builder import Builder
     from cbcore._build.lacking import require_all
-    from cbcore.exceptions import RunStoppedError, UnknownComponentError
+    from cbcore.exceptions import RunStoppedError, UnknownComponentError, UsageError
     from cbcore.settings.compose import compose, parse_specs
     from cbcore.specs import Spec
+    from cbcore.usercode import import_module
 
     settings.configure_logging()
     asked = _read_settings(settings, run_file, flags)
-    _import_modules(asked.imports)
+    for module in asked.imports:
+        try:
+            import_module(module)
+        except ValueError as error:
+            raise UsageError(f"--import {module}: {error}") from error
     if asked.dry_run:
         _dry_run(asked, settings.catalog())
         return
@@ -213,17 +218,6 @@ def _find_run_file(settings: Settings, run_file: str) -> tuple[Path, Path | None
     if not isinstance(offered, RunFile):
         raise PluginContractError(component.plugin, f"{component.target} is not a RunFile")
     return offered.path, Path()
-
-
-def _import_modules(modules: Sequence[str]) -> None:
-    from cbcore.exceptions import UsageError
-    from cbcore.usercode import import_module
-
-    for name in modules:
-        try:
-            import_module(name)
-        except ValueError as error:
-            raise UsageError(f"--import {name}: {error}") from error
 
 
 def _dry_run(asked: RunSettings, catalog: Catalog) -> None:

@@ -1,4 +1,4 @@
-"""`cb runs`, `report`, `resume`, `rescore` and `merge`: what is done with runs of the store."""
+"""`cb runs`, `report`, `resume` and `rescore`: what is done with runs of the store."""
 
 from __future__ import annotations
 
@@ -105,13 +105,13 @@ def _summarize(run: KeptRun) -> dict[str, Any]:
 @shared_options
 def show_run(run: str, as_json: bool, cache_dir: str) -> None:
     """Show what a run was made of: components, versions, machine, command, outcome."""
-    from cbcore.kept import exported_run, find_kept, is_exported, is_file
+    from cbcore.kept import find_run, is_exported, is_file
 
     if is_file(run) and not is_exported(Path(run)):
         summary, manifest = _read_result(Path(run))
         config, n_rows = manifest["config"], 0
     else:
-        kept = exported_run(Path(run)) if is_file(run) else find_kept(run, cache_dir)
+        kept = find_run(run, cache_dir)
         summary, manifest = _summarize(kept), dict(kept.record.manifest)
         # Of a run that has ended, the config tells which components gave nothing.
         config = (kept.document() or {}).get("config") or manifest["config"]
@@ -171,16 +171,14 @@ def _describe(
         lines["commit"] = manifest["git_commit"] or "–"
         lines["machine"] = f"{host['platform']}, Python {host['python']}"
     settings = config.get("settings", {})
-    if (seed := settings.get("seed")) is not None:
-        lines["seed"] = seed
+    given = {key: value for key, value in settings.items() if value not in (None, False, [], {})}
+    lines["settings"] = " ".join(f"{key}={value}" for key, value in given.items())
     if origin := config.get("rescored_from"):
         lines["rescored"] = f"the outputs are those of run {origin}"
     if shard := settings.get("shard"):
         lines["shard"] = f"{shard} of what was asked for ({config['sharding'].get('of')})"
     if shards := config.get("merged_from"):
         lines["merged"] = f"from {', '.join(shards)}"
-    if settings.get("no_examples"):
-        lines["texts"] = "not kept: --no-examples"
     for position, (system, score) in enumerate(summary["scores"].items(), start=1):
         name = config.get("score_field")
         lines[f"score {position}"] = f"{system} {_format_score(score)} ({name})"
@@ -290,12 +288,10 @@ def _format_bytes(n_bytes: float) -> str:
 def export_run(run: str, file: str, cache_dir: str) -> None:
     """Write a run, with its rows and texts, to a file that any `cb` opens like a run of its own."""
     from cbcore._store import carrying
-    from cbcore.kept import exported_run, find_kept, is_exported, is_file
+    from cbcore.kept import find_kept, find_run, is_exported, is_file
 
-    if is_file(run) and is_exported(Path(run)):
-        found = exported_run(Path(run))
-    else:
-        found = find_kept(run, cache_dir)
+    is_saved_result = is_file(run) and not is_exported(Path(run))
+    found = find_kept(run, cache_dir) if is_saved_result else find_run(run, cache_dir)
     target = Path(file).absolute()
     try:
         carrying.export_run(found.path, found.record, target)
@@ -317,17 +313,14 @@ def export_run(run: str, file: str, cache_dir: str) -> None:
 def import_run(file: str, cache_dir: str, *, trusted: bool) -> None:
     """Take over a run that `cb runs export` wrote, under its id."""
     from cbcore._store import carrying
-    from cbcore.kept import exported_run, is_exported
+    from cbcore.kept import exported_run
 
-    path = Path(file).absolute()
-    if not is_exported(path):
-        raise ResultError(f"{file} is not a run that `cb runs export` wrote")
-    found = exported_run(path)
+    found = exported_run(Path(file).absolute())
     carrying.import_run(found.path, found.record, cache_dir, trusted=trusted)
     echo(found.run_id)
 
 
-# -- cb report, resume, rescore, merge ---------------------------------------------------------
+# -- cb report, resume, rescore ----------------------------------------------------------------
 
 
 @click.command("report", short_help="Report a kept run, in any format.")
@@ -435,51 +428,3 @@ def rescore_command(
         argv=sys.argv[1:],
     )
     execute_and_report(execute, made)
-
-
-@click.command("merge", short_help="Join the shards of a run.")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option(
-    *("--all", "siblings"),
-    is_flag=True,
-    help="One RUN stands for all shards of its run in the store, the newest of each.",
-)
-@click.option("--partial", is_flag=True, help="Also where shards are missing or did not finish.")
-@click.option(
-    *("--trust", "trusted"),
-    is_flag=True,
-    help="Shards from files may name programs, addresses and folders, as your own can.",
-)
-@_output_flag
-@cache_option
-@shared_options
-@pass_settings
-def merge_command(
-    settings: Settings, /, runs: tuple[str, ...], cache_dir: str, outputs: list[str], **chosen: bool
-) -> None:
-    """Join what `cb run --shard K/N` made: every row once, in the order of the data.
-
-    The result is a run of the store, equal to one that was never cut. RUN is an id, the beginning
-    of only one, `latest~1`, a file that `cb runs export` wrote, or a saved result. Shards saved as
-    JSON are joined and reported, not kept.
-
-    \b
-    cb run cb.yaml --shard 1/2 ; cb run cb.yaml --shard 2/2
-    cb merge latest latest~1 --output html=report.html
-    cb merge shard-*.cbrun --output json=merged.json
-    """
-    from cbcore.cli.reports import make_outputs, raise_if_nothing_worked, write_reports
-    from cbcore.kept import kept_runs
-    from cbcore.merging import merge
-
-    settings.configure_logging()
-    made = make_outputs(settings, outputs)
-    catalog = settings.catalog()
-    result = merge(runs, cache_dir=cache_dir, catalog=catalog, argv=sys.argv[1:], **chosen)
-    write_reports(result, made)
-    run_id = result.config["run_id"]
-    counts = f"{len(result.config['merged_from'])} shards, {len(result.rows)} rows"
-    is_kept = bool(kept_runs(cache_dir, run_id))
-    note = "" if is_kept else "; not kept, as shards came as JSON"
-    echo(f"run {run_id}: {counts}{note}", err=True)
-    raise_if_nothing_worked(result)

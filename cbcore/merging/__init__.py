@@ -10,14 +10,15 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import attrs
 
+from cbcore._build.remaking import metrics_of
 from cbcore._build.sameness import MAY_DIFFER
-from cbcore._run.sections import add_hook_sections
+from cbcore._run.sections import add_hook_sections, make_sections
 from cbcore._store.carrying import import_run, removal
 from cbcore._store.database import FILE_NAME
 from cbcore._store.joining import check_still_there, new_shelves, put_rows, shared_places
@@ -36,11 +37,12 @@ from cbcore.merging._shards import (
     missing_from,
     with_siblings,
 )
-from cbcore.merging._tables import MergedRun, Tables, configure_again, tables_of
+from cbcore.merging._tables import MergedRun, configure_again
 from cbcore.plugins import Catalog, default_catalog
 from cbcore.results import NO_TEXTS, EvalResult, EvalRow, RunConfig, Texts
 from cbcore.results.document import document_of
 from cbcore.results.summary import mark_idle
+from cbcore.secrets import hide
 
 __all__ = ("merge",)
 
@@ -125,8 +127,7 @@ class _Joining:
                 reader = Reader(store.path)
                 parts = kept_rows(reader, record)
                 self._check_whole()
-                tables = self._tables(parts)
-                result = self._result(JoinedRows(list(parts.values())), tables)
+                result = self._result(JoinedRows(list(parts.values())), parts)
                 self._finish(record, result, tally)
                 with store.changed() as database:
                     check_still_there(store, record, records)
@@ -207,14 +208,11 @@ class _Joining:
                 rows[system].append(without_place(row))
                 of_rows.append(texts[number].get((system, place), NO_TEXTS))
         self._check_whole()
-        result = self._result([row for part in rows.values() for row in part], self._tables(rows))
+        result = self._result([row for part in rows.values() for row in part], rows)
         result.texts = of_rows if any(of_rows) else None
         return result
 
     # -- either way ----------------------------------------------------------------------------
-
-    def _tables(self, rows: Any) -> Tables:
-        return tables_of(rows, self._config, self._catalog, trusted=self._trusted)
 
     def _check_whole(self) -> None:
         """Every shard says how many examples all have together: none may be lost on the way."""
@@ -230,29 +228,32 @@ class _Joining:
                     hint="a shard was damaged: run it again",
                 )
 
-    def _result(self, rows: Sequence[EvalRow], tables: Tables) -> EvalResult:
+    def _result(
+        self, rows: Sequence[EvalRow], parts: Mapping[str, Sequence[EvalRow]]
+    ) -> EvalResult:
         timing: dict[str, float] = {}
         for given in self._shards:
             for system, seconds in given.timing().items():
                 if isinstance(seconds, int | float):
                     timing[system] = timing.get(system, 0.0) + seconds
-        found, problems = tables.found, list(tables.problems)
-        if self._lacking:
-            problems.append(self._config["state_reason"])
-        if self._config["settings"].get("no_examples"):
-            problems.append(_NUMBERS_ONLY)
+        config = self._config
+        metrics, problems = metrics_of(config, self._catalog, trusted=self._trusted)
+        sections, remarks = make_sections(parts, metrics, config)
         result = EvalResult(
             rows=rows,
-            summary=found.summary,
             timing=timing,
-            config=found.mark_idle(self._config, tables.sections),
+            config=config,
             problems=problems,
-            sections=tables.sections,
-            metrics=tables.metrics,
-            estimates=found.estimates,
-            undecided=found.undecided,
-            verdicts=found.verdicts,
+            sections=sections,
+            metrics=metrics,
         )
+        result.summarize(parts)
+        result.summary = hide(result.summary)
+        result.problems += remarks
+        if self._lacking:
+            result.problems.append(config["state_reason"])
+        if config["settings"].get("no_examples"):
+            result.problems.append(_NUMBERS_ONLY)
         self._add_sections(result)
         return result
 

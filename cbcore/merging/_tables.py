@@ -1,4 +1,4 @@
-"""Metrics and sections of joined rows, made again from what the shards record."""
+"""The hooks of a joined run, made again from what the shards record."""
 
 from __future__ import annotations
 
@@ -10,31 +10,17 @@ import attrs
 import pluggy
 
 from cbcore._build.builder import Builder
-from cbcore._build.remaking import metrics_of
-from cbcore._run.sections import make_sections
 from cbcore.boundary import contained
 from cbcore.exceptions import CBError
 from cbcore.plugins import Catalog
 from cbcore.plugins.manager import HookManager
-from cbcore.results import EvalRow, RunConfig, Section, sum_up
-from cbcore.results.summary import SummedUp
-from cbcore.secrets import hide
+from cbcore.results import RunConfig
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import configure
 from cbcore.settings.plugin_options import PluginOption, read_plugin_options
 from cbcore.trust import Stranger, may_set
 
 _HINT = "with --trust the shards may name what only their user could"
-
-
-@attrs.frozen
-class Tables:
-    """The numbers of a result, and what has to be told beside them."""
-
-    found: SummedUp
-    sections: dict[str, Section]
-    problems: list[str]
-    metrics: list[Any]
 
 
 @attrs.define
@@ -48,17 +34,6 @@ class MergedRun:
     system_names: Sequence[str]
     total: int | None = None
     show_progress: bool = False
-
-
-def tables_of(
-    rows: Mapping[str, Sequence[EvalRow]], config: RunConfig, catalog: Catalog, *, trusted: bool
-) -> Tables:
-    """Sum rows up as the run itself would have done, with its metrics made again."""
-    metrics, problems = metrics_of(config, catalog, trusted=trusted)
-    found = sum_up(rows, metrics, config.get("score_field"), config=config)
-    found.summary = hide(found.summary)
-    sections, remarks = make_sections(rows, metrics, config)
-    return Tables(found, sections, [*problems, *found.problems, *remarks], metrics)
 
 
 def configure_again(

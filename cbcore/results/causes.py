@@ -35,24 +35,28 @@ _TELLING = 3
 """Characters of an id that is not in a reason by chance; a number may be a status."""
 
 
-@attrs.frozen
+@attrs.define
 class Cause:
     """One reason for which rows failed, in the words of the first of them.
 
-    `kind` is `error`, or `missing` where a row has an output but not `score`. `systems` says how
-    many rows of each system failed so, in the order they were met. `dataset`, `example_id` and
-    `system` name the first row; `traceback` is that row's, empty where it has none.
+    `kind` is `error`, or `missing` if a row has an output but not `score`. `systems` counts the
+    rows of each system that failed so, in the order they were met. `dataset`, `example_id` and
+    `system` name the first row; `traceback` is that row's, empty if it has none.
     """
 
     kind: Literal["error", "missing"]
+    score: str
     reason: str
-    count: int
-    systems: dict[str, int]
     system: str
     dataset: str
     example_id: str | int
-    traceback: str = ""
-    score: str = ""
+    traceback: str
+    systems: dict[str, int] = attrs.Factory(dict)
+
+    @property
+    def count(self) -> int:
+        """The number of rows that failed so."""
+        return sum(self.systems.values())
 
     @property
     def is_failure(self) -> bool:
@@ -73,54 +77,36 @@ def causes_of(rows: Iterable[EvalRow], score: str | None = None) -> list[Cause]:
 
 
 class Causes:
-    """The same, of rows that come one after another."""
+    """The causes of rows that come one after another, as `causes_of` gives them."""
 
     def __init__(self, score: str | None = None) -> None:
         self._score = score
-        self._found: dict[tuple[str, str, str], _Counted] = {}
+        self._found: dict[tuple[str, str, str], Cause] = {}
 
     def add(self, row: EvalRow) -> None:
         """Take the next row."""
         if row.error is not None:
-            _count(self._found, row, "error", "", row.error)
-        elif row.missing:
-            for name, why in row.missing.items():
-                if self._score is None or name == self._score:
-                    _count(self._found, row, "missing", name, why)
+            self._count(row, "error", "", row.error)
+            return
+        for name, why in row.missing.items():
+            if self._score is None or name == self._score:
+                self._count(row, "missing", name, why)
+
+    def _count(
+        self, row: EvalRow, kind: Literal["error", "missing"], score: str, reason: str
+    ) -> None:
+        key = (kind, score, alike(reason, row.example_id))
+        if key not in self._found:
+            text = row.metadata.get(TRACEBACK)
+            traceback = text if isinstance(text, str) else ""
+            where = (row.system, row.dataset, row.example_id)
+            self._found[key] = Cause(kind, score, reason, *where, traceback)
+        systems = self._found[key].systems
+        systems[row.system] = systems.get(row.system, 0) + 1
 
     def found(self) -> list[Cause]:
         """The causes until now, most frequent first."""
-        causes = (one.cause() for one in self._found.values())
-        return sorted(causes, key=lambda cause: -cause.count)
-
-
-@attrs.define(eq=False, repr=False)
-class _Counted:
-    first: Cause
-    systems: dict[str, int]
-
-    def cause(self) -> Cause:
-        return attrs.evolve(self.first, count=sum(self.systems.values()), systems=self.systems)
-
-
-def _count(
-    found: dict[tuple[str, str, str], _Counted],
-    row: EvalRow,
-    kind: Literal["error", "missing"],
-    score: str,
-    reason: str,
-) -> None:
-    key = (kind, score, alike(reason, row.example_id))
-    counted = found.get(key)
-    if counted is None:
-        traceback = row.metadata.get(TRACEBACK)
-        first = Cause(
-            *(kind, reason, 1, {}, row.system, row.dataset, row.example_id),
-            traceback=traceback if isinstance(traceback, str) else "",
-            score=score,
-        )
-        counted = found[key] = _Counted(first, {})
-    counted.systems[row.system] = counted.systems.get(row.system, 0) + 1
+        return sorted(self._found.values(), key=lambda cause: -cause.count)
 
 
 def alike(reason: str, example_id: str | int) -> str:

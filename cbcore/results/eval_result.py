@@ -158,7 +158,7 @@ class EvalResult:
         self.summary, self.estimates = found.summary, found.estimates
         self.undecided, self.verdicts = found.undecided, found.verdicts
         self.problems = [*self.problems, *found.problems]
-        self.config = found.mark_idle(self.config)
+        self.config = found.mark_idle(self.config, self.sections)
 
     def _require_metrics(self) -> None:
         """Make the metrics again if this was read from a file."""

@@ -7,6 +7,7 @@ point in the group `cb.options` names is an option of a plugin; the entry point'
 from __future__ import annotations
 
 import functools
+import operator
 import os
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
@@ -19,17 +20,17 @@ from cbcore.exceptions import UsageError
 
 __all__ = ()
 
-_TYPES: dict[Any, tuple[Any, str, str]] = {
-    int: (Integral, "int", "integer"),
-    float: (Real, "int or float", "number"),
-    Real: (Real, "int or float", "number of rows, or a share such as 0.05"),
-    bool: (bool, "bool", "true or false"),
-    str: (str, "str", "string"),
-    Path: ((str, os.PathLike), "str", "path"),
-    dict: (Mapping, "a mapping", "fields with their columns"),
-    object: (object, "spec", "[spec](#a-spec-in-a-list)"),
+_TYPES: dict[Any, tuple[Any, str]] = {
+    int: (Integral, "int"),
+    float: (Real, "int or float"),
+    Real: (Real, "int or float"),
+    bool: (bool, "bool"),
+    str: (str, "str"),
+    Path: ((str, os.PathLike), "str"),
+    dict: (Mapping, "a mapping"),
+    object: (object, "spec"),
 }
-"""For each type of an option: the values it takes, its name in errors and in the reference."""
+"""For each type of an option: the values it takes, and its name in errors."""
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -96,14 +97,6 @@ class Option:
         several = value if isinstance(value, list | tuple) else [value]
         return [self._convert_one(one) for one in several]
 
-    def describe_type(self) -> str:
-        """The values it takes, for the reference."""
-        if self.choices:
-            return " or ".join(f"`{choice}`" for choice in self.choices)
-        bounds = {"at least": self.at_least, "more than": self.above, "at most": self.at_most}
-        limits = "".join(f", {word} {n}" for word, n in bounds.items() if n is not None)
-        return f"{_TYPES[self.type][2]}{limits}{', or a list' if self.many else ''}"
-
     @property
     def words(self) -> tuple[str, ...]:
         """Its aliases as run files and Python write them."""
@@ -118,7 +111,7 @@ class Option:
             raise ValueError(f"must be {_TYPES[self.type][1]}, not {text!r}") from None
 
     def _convert_one(self, value: Any) -> Any:
-        accepted, name, _ = _TYPES[self.type]
+        accepted, name = _TYPES[self.type]
         is_number = self.type in (int, float, Real)
         if isinstance(value, str) and self.parse is not None and self.type is not dict:
             value = self.parse(value)
@@ -126,12 +119,13 @@ class Option:
             raise ValueError(f"must be {name}, not {value!r}")
         if self.choices and value not in self.choices:
             raise ValueError(f"must be {' or '.join(map(repr, self.choices))}, not {value!r}")
-        if self.at_least is not None and not value >= self.at_least:
-            raise ValueError(f"must be at least {self.at_least}, not {value!r}")
-        if self.above is not None and not value > self.above:
-            raise ValueError(f"must be more than {self.above}, not {value!r}")
-        if self.at_most is not None and not value <= self.at_most:
-            raise ValueError(f"must be at most {self.at_most}, not {value!r}")
+        for limit, fits, words in (
+            (self.at_least, operator.ge, "at least"),
+            (self.above, operator.gt, "more than"),
+            (self.at_most, operator.le, "at most"),
+        ):
+            if limit is not None and not fits(value, limit):
+                raise ValueError(f"must be {words} {limit}, not {value!r}")
         if self.type is float:
             return float(value)
         return os.fspath(value) if self.type is Path else value
@@ -149,13 +143,9 @@ def option(*flags: str, help: str, default: Any = None, **facts: Any) -> Any:  #
     return attrs.field(default=default, metadata={"option": declared})
 
 
+@functools.cache
 def options_of(declaring: type) -> Mapping[str, Option]:
     """The options that a class declares, by the names of its fields and in their order."""
-    return _read_options(declaring)
-
-
-@functools.cache
-def _read_options(declaring: type) -> Mapping[str, Option]:
     found = {}
     for field in attrs.fields(declaring):
         if declared := cast("Option | None", field.metadata.get("option")):

@@ -54,7 +54,6 @@ class RunFile:
 
 def read_run_file(
     path: str | Path,
-    environ: Mapping[str, str] | None = None,
     *,
     plugin_keys: Collection[str] = (),
     folder: Path | None = None,
@@ -74,15 +73,14 @@ def read_run_file(
     if not isinstance(data, dict):
         raise ConfigError(str(path), "expected keys such as systems: and datasets:")
     notice_parameters(data)
-    environ = os.environ if environ is None else environ
     by_key = run_file_options()
     known = {**by_key, **{word: option for option in by_key.values() for word in option.words}}
     settings: dict[str, Any] = {}
     for key, value in data.items():
         if key in known:
-            settings[known[key].name] = _read_setting(str(path), key, value, known[key], environ)
+            settings[known[key].name] = _read_setting(str(path), key, value, known[key])
         elif key in plugin_keys:
-            settings[key] = _expand(str(path), value, environ)
+            settings[key] = _expand(str(path), value)
         else:
             keys = [*by_key, *plugin_keys]
             suggestion = hint(str(key), keys, f"known keys: {', '.join(keys)}")
@@ -159,15 +157,13 @@ def _is_component_list(option: Option) -> bool:
     return option.type is object and option.many
 
 
-def _read_setting(
-    path: str, key: str, value: Any, option: Option, environ: Mapping[str, str]
-) -> Any:
+def _read_setting(path: str, key: str, value: Any, option: Option) -> Any:
     """The value of a key, with the variables of the environment in it."""
     if option.type is object:
         items = value if isinstance(value, list) and option.many else [value]
-        found = [_spec(path, key, item, environ) for item in items]
+        found = [_spec(path, key, item) for item in items]
         return found if option.many else found[0]
-    expanded = _expand(path, value, environ)
+    expanded = _expand(path, value)
     try:
         option.convert(expanded)
     except ValueError as error:
@@ -175,7 +171,7 @@ def _read_setting(
     return expanded
 
 
-def _spec(path: str, key: str, item: Any, environ: Mapping[str, str]) -> Any:
+def _spec(path: str, key: str, item: Any) -> Any:
     """One item of a list: a string, or one string with parameters; systems may be chains.
 
     Parameters beside a chain belong to its last stage, whose `name` names the chain.
@@ -192,8 +188,7 @@ def _spec(path: str, key: str, item: Any, environ: Mapping[str, str]) -> Any:
         raise ConfigError(path, f"{key}: {text!r} is given {twice[0] if twice else 'a key'} twice")
     stages[-1] = Spec(last.name, last.config, {**last.params, **given})
     expanded = [
-        Spec(s.name, _expand(path, s.config, environ), _expand(path, dict(s.params), environ))
-        for s in stages
+        Spec(s.name, _expand(path, s.config), _expand(path, dict(s.params))) for s in stages
     ]
     return expanded if key == "systems" else expanded[0]
 
@@ -211,11 +206,11 @@ def _one_pair(path: str, key: str, item: Any) -> tuple[str, Mapping[str, Any]]:
     )
 
 
-def _expand(path: str, value: Any, environ: Mapping[str, str]) -> Any:
+def _expand(path: str, value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _expand(path, item, environ) for key, item in value.items()}
+        return {key: _expand(path, item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_expand(path, item, environ) for item in value]
+        return [_expand(path, item) for item in value]
     if not isinstance(value, str) or "${" not in value:
         return value
 
@@ -223,12 +218,12 @@ def _expand(path: str, value: Any, environ: Mapping[str, str]) -> Any:
 
     def replace(match: re.Match[str]) -> str:
         name = match["name"]
-        if name not in environ:
+        if name not in os.environ:
             raise ConfigError(
                 path, f"the environment variable {name!r} is not set", hint=f"export {name}=…"
             )
-        remember(environ[name])
-        values.append(environ[name])
-        return environ[name]
+        remember(os.environ[name])
+        values.append(os.environ[name])
+        return os.environ[name]
 
     return Secret(_VARIABLE.sub(replace, value), source=value, parts=values)

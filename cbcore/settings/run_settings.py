@@ -316,7 +316,7 @@ class RunSettings:
     _is_frozen: bool = attrs.field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
-        for name in options_of(type(self)):
+        for name in options_of(type(self)):  # type: ignore[arg-type]
             setattr(self, name, getattr(self, name))  # which converts and checks it
 
     def copy(self) -> RunSettings:

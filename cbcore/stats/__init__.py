@@ -7,9 +7,12 @@ import. The formulas and their sources are in `docs/explanation/statistics.md`.
 
 from cbcore.stats.distributions import t_quantile, t_two_sided
 from cbcore.stats.estimates import (
+    CONFIDENCE,
     FEW_CLUSTERS,
     FEWEST_UNITS,
     Estimate,
+    clustered_mean,
+    clustered_wilson,
     mean_of,
     paired_mean_of,
     quantile_at,
@@ -23,7 +26,6 @@ from cbcore.stats.measured import (
     Units,
     estimate_of,
     measured_mean,
-    measured_quantile,
     measured_ratio,
 )
 from cbcore.stats.paired import (
@@ -35,19 +37,21 @@ from cbcore.stats.paired import (
 
 __all__ = (
     "CLUSTER",
+    "CONFIDENCE",
     "FEWEST_UNITS",
     "FEW_CLUSTERS",
     "Estimate",
     "Measured",
     "Terms",
     "Units",
+    "clustered_mean",
+    "clustered_wilson",
     "difference_of",
     "estimate_of",
     "examples_needed",
     "holm",
     "mean_of",
     "measured_mean",
-    "measured_quantile",
     "measured_ratio",
     "paired_mean_of",
     "paired_p_value",

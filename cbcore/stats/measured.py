@@ -13,11 +13,8 @@ import attrs
 from cbcore.stats.estimates import (
     CONFIDENCE,
     Estimate,
-    clustered_quantile_of,
     left_in,
     mean_of,
-    quantile_at,
-    quantile_of,
     rate_of,
     ratio_of,
 )
@@ -95,20 +92,19 @@ class Terms:
 
     The value is Σ x / Σ y over the rows that count, which are those whose x is not NaN. Without
     `y` it is the mean of x, and `kind` says what x can be; with `y`, whether both are scores.
-    Where there are terms for some rows only, `positions` says for which. With a `quantile` it is
-    that of x in place of the mean.
+    Where there are terms for some rows only, `positions` says for which. A subclass may be another
+    value, with its own estimate.
     """
 
     x: Sequence[float]
     y: Sequence[float] | None = None
     kind: Kind | None = None
     positions: Sequence[int] | None = None
-    quantile: float | None = None
 
     def at(self, positions: Sequence[int]) -> Terms:
         """Those of its terms that stand at these positions, in this order."""
         y = None if self.y is None else [self.y[i] for i in positions]
-        return Terms([self.x[i] for i in positions], y, self.kind, quantile=self.quantile)
+        return attrs.evolve(self, x=[self.x[i] for i in positions], y=y, positions=None)
 
     def units(self, all_rows: Units) -> Units:
         """Of all rows of the system, those that there are terms for."""
@@ -130,12 +126,29 @@ class Terms:
     def value(self) -> float:
         """What they amount to; NaN of nothing."""
         x = self.counted(self.x)
-        if self.quantile is not None:
-            return quantile_at(sorted(x), self.quantile)
         if self.y is None:
             return math.fsum(x) / len(x) if x else math.nan
         below = math.fsum(self.counted(self.y))
         return math.fsum(x) / below if below else math.nan
+
+    def estimate(
+        self, groups: Sequence[Hashable] | None, n: int | None, confidence: float
+    ) -> Estimate | None:
+        """The value with its standard error and interval, on `n` examples in these groups."""
+        x = self.counted(self.x)
+        if self.y is not None:
+            below = self.counted(self.y)
+            is_score = self.kind == "score" and x and 0 <= min(*x, *below) <= max(*x, *below) <= 1
+            reach = 1.0 if is_score else None
+            return ratio_of(x, below, groups, n=n, reach=reach, confidence=confidence)
+        if self.kind == "rate" or (self.kind == "score" and set(x) <= {0.0, 1.0}):
+            return rate_of(x, groups, n=n, confidence=confidence)
+        found = mean_of(x, groups, n=n, confidence=confidence)
+        if found is None or found.interval is None or self.kind is None or min(x) < 0:
+            return found
+        low, high = found.interval
+        highest = 1.0 if self.kind == "score" and max(x) <= 1 else math.inf
+        return attrs.evolve(found, interval=(max(0.0, low), min(highest, high)))
 
 
 class Measured(float):
@@ -190,40 +203,14 @@ def measured_ratio(
     return Measured(Terms(numerators, denominators, kind), better=better)
 
 
-def measured_quantile(values: Sequence[float], quantile: float) -> Measured:
-    """A quantile of one value for each row, NaN for rows that do not count."""
-    return Measured(Terms(values, quantile=quantile))
-
-
 def estimate_of(
     terms: Terms, units: Units | None = None, *, confidence: float = CONFIDENCE
 ) -> Estimate | None:
-    """How sure the value is, given what was sampled; None where there is no value.
-
-    `confidence` is that of the interval; percentiles always have 95 %.
-    """
-    groups = None
-    n = None
+    """The uncertainty of the value, given what was sampled; None if there is no value."""
+    groups = n = None
     if units is not None:
         units = terms.units(units)
         if units.groups is not None:
             groups = terms.counted(units.groups)
             n = n_questions(units, terms.counted(range(units.n_rows)))
-    x = terms.counted(terms.x)
-    if terms.quantile is not None:
-        if groups is None or n is None:
-            return quantile_of(x, terms.quantile)
-        return clustered_quantile_of(x, terms.quantile, groups, n=n)
-    if terms.y is not None:
-        below = terms.counted(terms.y)
-        is_score = terms.kind == "score" and x and 0 <= min(*x, *below) <= max(*x, *below) <= 1
-        reach = 1.0 if is_score else None
-        return ratio_of(x, below, groups, n=n, reach=reach, confidence=confidence)
-    if terms.kind == "rate" or (terms.kind == "score" and set(x) <= {0.0, 1.0}):
-        return rate_of(x, groups, n=n, confidence=confidence)
-    estimate = mean_of(x, groups, n=n, confidence=confidence)
-    if estimate is None or estimate.interval is None or terms.kind is None or min(x) < 0:
-        return estimate
-    low, high = estimate.interval
-    highest = 1.0 if terms.kind == "score" and max(x) <= 1 else math.inf
-    return attrs.evolve(estimate, interval=(max(0.0, low), min(highest, high)))
+    return terms.estimate(groups, n, confidence)

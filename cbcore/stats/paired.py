@@ -80,48 +80,60 @@ def difference_of(
         raw = list(compress(raw, mask))
         first, second = first.at(positions), second.at(positions)
     groups = None if units.groups is None else [units.groups[i] for i in positions]
-    is_ratio = first.y is not None or second.y is not None
     n = len(positions) if groups is None else n_questions(units, positions)
-    if groups is not None and n < len(positions) and not is_ratio:
+    if first.y is not None or second.y is not None:
+        return _compare_ratios(first, second, groups, n)
+    if groups is not None and n < len(positions):
         keys = [units.keys[i][:2] for i in positions]
         first, second, groups = _mean_by_question(first, second, keys, groups)
         raw = list(map(sub, first.x, second.x))
-    if not is_ratio and not units.clustered:
+    if not units.clustered:
         groups = None
-    differences, value = raw, 0.0
-    if is_ratio:
-        found = _linearised(first, second)
-        if found is None:
-            return None
-        differences, value = found
-    estimate = mean_of(differences, groups, n=n)
+    estimate = mean_of(raw, groups, n=n)
     if estimate is None:
         return None
-    value += estimate.value
-    bounds = tested = None
-    reach = None if is_ratio else reach_of(first.x, second.x)
-    if estimate.stderr is not None:
-        df = (estimate.clusters or len(differences)) - 1
-        steady = estimate if is_ratio else paired_mean_of(raw, groups, reach=reach)
-        if steady is not None and steady.stderr is not None:
-            low, high = around(value if is_ratio else steady.value, steady.stderr, df, confidence)
-            bounds = (low, high) if reach is None else (max(low, -reach), min(high, reach))
+    bounds = None
+    reach = reach_of(first.x, second.x)
+    steady = paired_mean_of(raw, groups, reach=reach)
+    if steady is not None and steady.stderr is not None:
+        df = (estimate.clusters or len(raw)) - 1
+        low, high = around(steady.value, steady.stderr, df, confidence)
+        bounds = (low, high) if reach is None else (max(low, -reach), min(high, reach))
     n_units = n if estimate.clusters is None else estimate.clusters
+    p_value, test = None, None
     if n_units >= FEWEST_UNITS:
-        tested = (
-            _ratio_test(first, second, groups)
-            if is_ratio
-            else paired_test(differences, groups, reach=reach)
-        )
-    p_value, test = tested or (None, None)
+        p_value, test = paired_test(raw, groups, reach=reach)
     return Difference(
-        *(value, estimate.stderr, n, bounds, p_value),
+        *(estimate.value, estimate.stderr, n, bounds, p_value),
         wins=(wins := sum(d > 0 for d in raw)),
         ties=(ties := raw.count(0.0)),
         losses=len(raw) - wins - ties,
         clusters=estimate.clusters,
         test=test,
-        unseen=None if is_ratio else _unseen(raw, groups, n_units),
+        unseen=_unseen(raw, groups, n_units),
+    )
+
+
+def _compare_ratios(
+    first: Terms, second: Terms, groups: Sequence[Hashable] | None, n: int
+) -> Difference | None:
+    """Whether a/b and c/d differ, by ad − bc, which has no division to make it unsteady.
+
+    There is no interval. None if a ratio has nothing below its line.
+    """
+    size = max(1, len(first.x))
+    sides = [(t.x, [1.0] * len(t.x) if t.y is None else t.y) for t in (first, second)]
+    (a, b), (c, d) = [(math.fsum(x) / size, math.fsum(y) / size) for x, y in sides]
+    rows = zip(*sides[0], *sides[1], strict=True)
+    apart = mean_of([d * xa + a * yb - b * xb - c * ya for xa, ya, xb, yb in rows], groups, n=n)
+    if apart is None or not b or not d:
+        return None
+    p_value = None
+    n_units = n if apart.clusters is None else apart.clusters
+    if n_units >= FEWEST_UNITS and apart.stderr is not None:
+        p_value = _t_test(a * d - b * c, apart.stderr, (apart.clusters or size) - 1)
+    return Difference(
+        *(a / b - c / d, apart.stderr, n, None, p_value), clusters=apart.clusters, test="t"
     )
 
 
@@ -154,37 +166,6 @@ def _unseen(
 def reach_of(*scores: Sequence[float]) -> float | None:
     """How far scores can differ: 1 where all are between 0 and 1, else nobody knows."""
     return 1.0 if all(min(some) >= 0 and max(some) <= 1 for some in scores) else None
-
-
-def _linearised(first: Terms, second: Terms) -> tuple[list[float], float] | None:
-    """What each row adds to the difference of two ratios, around that difference."""
-    n = len(first.x)
-    effects = []
-    values = []
-    for terms in (first, second):
-        y = [1.0] * n if terms.y is None else terms.y
-        below = math.fsum(y) / n if n else 0.0
-        if not below:
-            return None
-        ratio = math.fsum(terms.x) / n / below
-        values.append(ratio)
-        effects.append([(a - ratio * b) / below for a, b in zip(terms.x, y, strict=True)])
-    return [a - b for a, b in zip(*effects, strict=True)], values[0] - values[1]
-
-
-def _ratio_test(
-    first: Terms, second: Terms, groups: Sequence[Hashable] | None
-) -> tuple[float, str] | None:
-    """Whether a/b and c/d differ, by ad − bc, which has no division to make it unsteady."""
-    n = len(first.x)
-    sides = [(t.x, [1.0] * n if t.y is None else t.y) for t in (first, second)]
-    (a, b), (c, d) = [(math.fsum(x) / n, math.fsum(y) / n) for x, y in sides]
-    rows = zip(*sides[0], *sides[1], strict=True)
-    effects = [d * xa + a * yb - b * xb - c * ya for xa, ya, xb, yb in rows]
-    apart = mean_of(effects, groups)
-    if apart is None or apart.stderr is None:
-        return None
-    return _t_test(a * d - b * c, apart.stderr, (apart.clusters or n) - 1), "t"
 
 
 def _t_test(value: float, stderr: float, df: float) -> float:

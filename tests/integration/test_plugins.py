@@ -512,7 +512,7 @@ def test_command_that_a_function_makes(workplace: Workplace) -> None:
     [
         ("raise RuntimeError('torn apart')", "torn apart"),
         ("def command(): raise RuntimeError('not today')", "not today"),
-        ("def command(): return 3", "no click.Command"),
+        ("def command(): return 3", "is not a click.Command"),
     ],
 )
 def test_command_that_cannot_be_made(workplace: Workplace, source: str, cause: str) -> None:
@@ -666,7 +666,7 @@ def test_installed_for_real(workplace: Workplace, run: Run) -> None:
     (entry_points,) = workplace.site.glob("cb_good_static-*/entry_points.txt")
     text = entry_points.read_text()
     entry_points.write_text(f"{text}\n[cb.systems\n")
-    assert "'[cb.systems' is not a section" in workplace.plugins()["cb-good-static"]["reason"]
+    assert "line 7: '[cb.systems'" in workplace.plugins()["cb-good-static"]["reason"]
     entry_points.write_text(text)
     workplace.cb("doctor")
     check_listing(workplace.plugins())

@@ -24,7 +24,7 @@ def cb_systems():
 HARMLESS = {
     "recursion": "import sys; sys.setrecursionlimit(200)",
     "threads": "import threading; threading.Thread(target=threading.Event().wait).start()",
-    "writes": "import os; os.write(1, b'raw output')",
+    "prints": "print('raw output')",
     "raises": "raise RuntimeError('torn apart')",
     "exits": "raise SystemExit(0)",
 }
@@ -78,7 +78,7 @@ def test_a_run_that_needs_one_that_fails(workplace: Workplace, arguments: tuple[
 
 def test_a_run_that_needs_one_that_works(workplace: Workplace) -> None:
     """Standard output is the report alone."""
-    write_hooks(workplace.site, "cb-a-odd", HARMLESS["writes"] + OFFER)
+    write_hooks(workplace.site, "cb-a-odd", HARMLESS["prints"] + OFFER)
 
     done = run(workplace, "-s", "odd")
 

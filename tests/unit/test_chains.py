@@ -515,3 +515,22 @@ def test_a_field_of_the_data_is_not_taken_for_requests():
     reader = Stage("r", response="x")
     assert run([Handing("a"), reader], example) == {"context": "c", "response": "x"}
     assert reader.seen[0]["requests"] == ["of the data"]
+
+
+@pytest.mark.parametrize(
+    "reports",
+    [
+        {"metadata": {"stage_s": {"a": "long", "b": None}}},
+        {"metadata": {"stage_s": 3}},
+        {"metadata": {"cost_usd": {}, "requests_of_unknown_cost": "x"}},
+        {"stage_usage": [3, {}, {"usage": 7}]},
+        {"usage": "much"},
+        {"requests": [{"usage": 3, "cost_usd": "x"}]},
+    ],
+)
+def test_reports_of_another_shape_do_no_harm(reports):
+    """The chain goes on, and says what failed later."""
+    odd = Stage("odd", **reports)
+    assert run([odd, Stage("r", response="x")], {"id": 1})["response"] == "x"
+    with pytest.raises(ProcessError, match="stage 'raising': ValueError: no"):
+        chain([odd, Raising(ValueError("no"))]).process({"id": 1})

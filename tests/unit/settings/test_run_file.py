@@ -20,11 +20,13 @@ ENVIRONMENT = {"API_KEY": "hunter2, 'quoted' | and, more", "HOST": "example.test
 def read(tmp_path, monkeypatch):
     """Read a run file with the given text, in its folder and a known environment."""
     monkeypatch.chdir(tmp_path)
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
 
     def reader(text):
         path = Path("bench.yaml")
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return read_run_file(path, ENVIRONMENT)
+        return read_run_file(path)
 
     return reader
 
@@ -225,7 +227,9 @@ def test_paths_are_those_of_the_file(tmp_path, monkeypatch, text, expected):
     monkeypatch.chdir(tmp_path)
     Path("conf").mkdir()
     Path("conf/bench.yaml").write_text(text)
-    assert read_run_file("conf/bench.yaml", ENVIRONMENT) == expected
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    assert read_run_file("conf/bench.yaml") == expected
 
 
 def test_the_environment_of_the_process_is_used_by_default(tmp_path, monkeypatch):

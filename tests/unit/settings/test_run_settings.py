@@ -16,7 +16,7 @@ from cbcore.cli.click_options import SHARED_OPTIONS, setting_flags
 from cbcore.cli.run_command import run_command
 from cbcore.exceptions import CBError, UsageError
 from cbcore.secrets import Secret
-from cbcore.settings import Option, RunSettings
+from cbcore.settings import RunSettings
 from cbcore.settings.options import option, options_of
 from cbcore.settings.run_file import read_run_file, run_file_options
 from cbcore.settings.run_settings import DEFAULT_TOKENIZER, _check_change
@@ -231,24 +231,6 @@ def test_what_is_recorded_is_plain_and_without_secrets():
     assert (recorded["timeout_s"], recorded["max_errors"]) == (3.0, 0.1)
     assert (recorded["fail_fast"], recorded["budget_usd"]) == (True, None)
     assert not {"systems", "cache_dir", "executor"} & set(recorded)
-
-
-# -- what the reference says -------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("declared", "said"),
-    [
-        (Option(type=int, help="", at_least=1), "integer, at least 1"),
-        (Option(type=float, help="", above=0), "number, more than 0"),
-        (Option(help="", choices=("a", "b")), "`a` or `b`"),
-        (Option(help="", many=True), "string, or a list"),
-        (Option(type=bool, help=""), "true or false"),
-    ],
-)
-def test_an_option_describes_what_it_may_be(declared, said):
-    """In words, with its bounds."""
-    assert declared.describe_type() == said
 
 
 # -- names given to evaluate -------------------------------------------------------------------

@@ -8,9 +8,10 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import attrs
 
+from cb_metrics.quantiles import measured_quantile
 from cb_metrics.scores import finite
 from cbcore.results import EvalRow, Section
-from cbcore.stats import Estimate, Units, estimate_of, measured_mean, measured_quantile
+from cbcore.stats import Estimate, Units, estimate_of, measured_mean
 
 Better: TypeAlias = Literal["lower"] | None
 

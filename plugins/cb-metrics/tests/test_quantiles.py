@@ -10,8 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore.stats import Units, estimate_of, measured_quantile, quantile_at
-from cbcore.stats.estimates import clustered_quantile_of, quantile_of
+from cb_metrics.quantiles import (
+    clustered_quantile_of,
+    measured_quantile,
+    quantile_of,
+)
+from cbcore.stats import Units, estimate_of, quantile_at
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=60), st.sampled_from([0.5, 0.95, 0.99]))

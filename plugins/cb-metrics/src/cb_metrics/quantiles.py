@@ -1,0 +1,112 @@
+"""Quantiles of a metric, with the values of the sample that bound them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+
+import attrs
+
+from cbcore.stats import (
+    CONFIDENCE,
+    Estimate,
+    Measured,
+    Terms,
+    clustered_mean,
+    clustered_wilson,
+    quantile_at,
+    t_quantile,
+)
+
+_MOST_SUMMED = 1_000
+
+
+def quantile_of(values: Sequence[float], quantile: float) -> Estimate | None:
+    """A quantile with the values that bound it in 95 % of samples, whatever their distribution.
+
+    How many of n values lie below the true quantile is binomial, so that the bounds are two of
+    the values themselves; above 1,000 values the normal distribution gives their ranks. A sample
+    that is too small for a bound on either side has no interval.
+    """
+    if not values:
+        return None
+    ordered = sorted(values)
+    low, high = _ranks(len(ordered), quantile)
+    interval = None
+    if low >= 1 and high <= len(ordered):
+        interval = (ordered[low - 1], ordered[high - 1])
+    value = quantile_at(ordered, quantile)
+    method = None if interval is None else "order statistics"
+    return Estimate(value, None, len(ordered), interval=interval, method=method)
+
+
+def clustered_quantile_of(
+    values: Sequence[float], quantile: float, groups: Sequence[Hashable], *, n: int
+) -> Estimate | None:
+    """As `quantile_of`, where values of one group hang together; `n` is the number of examples.
+
+    The values that bound it stand at the ends of the interval of the share that lies below
+    (Woodruff 1952), which is that of a rate with such groups.
+    """
+    if not values:
+        return None
+    ordered, size = sorted(values), len(values)
+    value = quantile_at(ordered, quantile)
+    below = [1.0 if one <= value else 0.0 for one in values]
+    seen = clustered_mean(math.fsum(below) / size, below, groups, n)
+    if seen.stderr is None:
+        return Estimate(value, None, n, clusters=seen.clusters)
+    shares = clustered_wilson(quantile, seen, size)
+    low, high = math.floor(size * shares[0]), math.ceil(size * shares[1]) + 1
+    if low < 1 or high > size:
+        return Estimate(value, None, n, clusters=seen.clusters)
+    bounds = ordered[low - 1], ordered[high - 1]
+    return Estimate(
+        *(value, None, n), interval=bounds, method="woodruff-clustered", clusters=seen.clusters
+    )
+
+
+def _ranks(n: int, quantile: float) -> tuple[int, int]:
+    """Which values, counted from 1, bound a quantile; beyond 1 to n where none does.
+
+    The chance that fewer than `low` values lie below it, or `high` and more, is 2.5 % at most.
+    """
+    tail = (1 - CONFIDENCE) / 2
+    if n > _MOST_SUMMED:
+        half = t_quantile(1 - tail, math.inf) * math.sqrt(n * quantile * (1 - quantile))
+        return math.floor(n * quantile - half), math.ceil(n * quantile + half) + 1
+    below, low, high = 0.0, 0, n + 1
+    for count in range(n + 1):
+        if below <= tail:
+            low = count
+        if below >= 1 - tail:
+            high = count
+            break
+        ways = math.lgamma(n + 1) - math.lgamma(count + 1) - math.lgamma(n - count + 1)
+        below += math.exp(ways + count * math.log(quantile) + (n - count) * math.log(1 - quantile))
+    return low, high
+
+
+@attrs.frozen(eq=False, repr=False, slots=False)
+class QuantileTerms(Terms):
+    """What each row adds to a quantile of x, in place of the mean."""
+
+    quantile: float = attrs.field(kw_only=True)
+
+    def value(self) -> float:
+        """The quantile; NaN of no values."""
+        return quantile_at(sorted(self.counted(self.x)), self.quantile)
+
+    def estimate(
+        self, groups: Sequence[Hashable] | None, n: int | None, confidence: float
+    ) -> Estimate | None:
+        """The quantile with its interval, which always has 95 %."""
+        x = self.counted(self.x)
+        if groups is None or n is None:
+            return quantile_of(x, self.quantile)
+        return clustered_quantile_of(x, self.quantile, groups, n=n)
+
+
+def measured_quantile(values: Sequence[float], quantile: float) -> Measured:
+    """A quantile of one value for each row, NaN for rows that do not count."""
+    return Measured(QuantileTerms(values, quantile=quantile))
