@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import cb_datasets
-import cb_suites
 from cb_datasets import benchmark, dataset
+from cb_suites import folders
 from cb_suites.engine import GroupNode, SuiteManager
 from cb_suites.engine.formats import make_format
 from cb_suites.engine.prompts import DocumentReader
@@ -82,7 +82,7 @@ def configs(group):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_suite_is_sound(cb, name):
     """`cb suite validate` finds nothing to say."""
-    folder = getattr(cb_suites, FOLDERS.get(name, name.replace("-", "_")))()
+    folder = getattr(folders, FOLDERS.get(name, name.replace("-", "_")))()
     done = cb("suite", "validate", str(folder), "--json")
     report = json.loads(done.stdout)
     assert (done.returncode, report["findings"]) == (0, []), done.stdout

@@ -14,43 +14,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cb_suites.folders import (
-    bbh,
-    context_core,
-    demo,
-    gpqa,
-    helmet_suite,
-    leaderboard,
-    longbench,
-    longbench_v2,
-    mmlu,
-    mmlu_pro,
-    ruler,
-    scrolls,
-)
-
 if TYPE_CHECKING:
     from cb_suites.engine import SuiteManager as SuiteManager
     from cb_suites.engine import SuiteManager as TaskManager
     from cb_suites.longbench_score import LongBenchScore as LongBenchScore
 
-__all__ = [
-    "LongBenchScore",
-    "SuiteManager",
-    "TaskManager",
-    "bbh",
-    "context_core",
-    "demo",
-    "gpqa",
-    "helmet_suite",
-    "leaderboard",
-    "longbench",
-    "longbench_v2",
-    "mmlu",
-    "mmlu_pro",
-    "ruler",
-    "scrolls",
-]
+__all__ = ["LongBenchScore", "SuiteManager", "TaskManager"]
 
 _HOMES = {
     "LongBenchScore": "cb_suites.longbench_score",
