@@ -20,7 +20,6 @@ from cbcore.components import describe_exception
 
 WORTH_SAVING_S = 0.002
 """What takes this long is stored before anything else can happen to it, and on its own."""
-_MEASURED_EVERY = 64
 
 
 @attrs.define(eq=False, repr=False)
@@ -37,10 +36,6 @@ class Attempt:
     scorers: Sequence[Scorer]
     memo: Memo | None = None
     out_of_turn: bool = False
-    # Whether scoring took no time when that was last measured. It mostly stays so: to look at the
-    # clock for every row takes longer than what it saves, and one that is mistaken for quick is
-    # kept with its output instead of beside it.
-    _scores_quickly: bool = attrs.field(default=False, init=False)
 
     def __call__(self, work: Work) -> Outcome:
         try:
@@ -55,14 +50,10 @@ class Attempt:
         elif self.out_of_turn or outcome.latency >= WORTH_SAVING_S:
             memo.keep_output(outcome)
             score(outcome, self.scorers)
-        elif self._scores_quickly and work.index % _MEASURED_EVERY:
-            score(outcome, self.scorers)
-            outcome.was_quick = True
         else:
             started = perf_counter()
             score(outcome, self.scorers)
-            quick = perf_counter() - started < WORTH_SAVING_S
-            self._scores_quickly = outcome.was_quick = quick
+            outcome.was_quick = perf_counter() - started < WORTH_SAVING_S
         return memo.keep(outcome) if memo is not None and self.out_of_turn else outcome
 
 

@@ -170,18 +170,17 @@ class RowMaker:
             row.metadata["spent_tokens"] = sum(spent)
 
     def _keep_scores(self, row: EvalRow, scorer: Scorer, scores: Any) -> None:
-        if type(scores) is not dict:  # mostly it is, and asking abstract classes takes long
-            if isinstance(scores, BaseException):
-                self._keep_failure(row, scorer, scores)
-                return
-            if isinstance(scores, Scored):
-                self._keep_remarks(row, scorer, scores)
-                scores = scores.scores
-            if not isinstance(scores, Mapping):
-                shown = "None" if scores is None else type(scores).__name__
-                reason = f"{RETURNED} {shown}, not a dict of scores"
-                self._keep_reason(row, scorer, reason)
-                return
+        if isinstance(scores, BaseException):
+            self._keep_failure(row, scorer, scores)
+            return
+        if isinstance(scores, Scored):
+            row.missing |= {str(name): redact(str(why)) for name, why in scores.missing.items()}
+            self._keep_details(row, scorer, {**scores.details, **scores.cost})
+            scores = scores.scores
+        if not isinstance(scores, Mapping):
+            shown = "None" if scores is None else type(scores).__name__
+            self._keep_reason(row, scorer, f"{RETURNED} {shown}, not a dict of scores")
+            return
         others: Collection[str] = self._declared if scorer.automatic else ()
         kept = row.scores
         for name, value in scores.items():
@@ -206,11 +205,6 @@ class RowMaker:
                 kept[key] = value
             else:
                 row.missing[key] = f"{RETURNED} {value}"
-
-    def _keep_remarks(self, row: EvalRow, scorer: Scorer, scored: Scored) -> None:
-        for name, reason in scored.missing.items():
-            row.missing[str(name)] = redact(str(reason))
-        self._keep_details(row, scorer, {**scored.details, **scored.cost})
 
     def _keep_details(self, row: EvalRow, scorer: Scorer, told: Mapping[str, Any]) -> None:
         if not told:

@@ -18,8 +18,6 @@ from cbcore.contexts import complete_output, has_field
 from cbcore.exceptions import ScoringError
 from cbcore.results import Scored
 
-_NOTHING: Mapping[int, Any] = {}
-_NOTHING_SPENT: Mapping[str, Any] = {}
 # Counted up in the process that wires a run: workers know their scorers by it.
 _next_key = itertools.count().__next__
 
@@ -86,7 +84,7 @@ class Outcome:
     # Added to by one evaluator after another, never by two at once. What stands beside a scorer
     # is what it returned or raised, as it is: `RowMaker` judges it, and `Memo` stores it.
     scores: list[tuple[Scorer, Any]] = attrs.Factory(list)
-    spent: Mapping[str, Any] = _NOTHING_SPENT
+    spent: Mapping[str, Any] = attrs.Factory(dict)
     raised: Raised | None = None
     # `Attempt` writes it: whether neither the call nor its scores took any time to speak of.
     was_quick: bool = False
@@ -100,7 +98,7 @@ class Outcome:
     def known_scores(self) -> Mapping[int, Any]:
         """Scores the store already had, by the key of their scorer."""
         recalled = self.work.recalled
-        return recalled.scores if recalled is not None else _NOTHING
+        return recalled.scores if recalled is not None else {}
 
     def scoring_spent(self) -> tuple[float, int]:
         """The cost of the scores in dollars, and the number of requests of unknown cost; without
