@@ -85,7 +85,7 @@ def test_it_listens_on_loopback_and_on_the_port_that_was_asked_for(tmp_path, vie
 @pytest.mark.parametrize(
     ("argument", "code", "told"),
     [
-        ("none", 2, "starts with 'none'"),
+        ("none", 2, "there is no run 'none'"),
         ("none.json", 5, "none.json"),
         ("torn.json", 5, "torn.json"),
         (".", 5, "there is no result in"),
