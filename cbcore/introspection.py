@@ -13,10 +13,6 @@ from cbcore.boundary import contained
 __all__ = ("parameters_of", "public_attributes", "signature_of")
 
 
-_SAID_BY = {"__init__", "__new__", "__signature__"}
-"""What tells how a class is made, where it or one that it inherits from has it."""
-
-
 class Parameter(NamedTuple):
     """One parameter of a component's factory."""
 
@@ -38,25 +34,12 @@ def signature_of(target: Callable[..., Any]) -> inspect.Signature | None:
 # Bounded, so that classes that somebody makes by the thousand can go.
 @functools.lru_cache(maxsize=256)
 def _read_signature(target: Callable[..., Any]) -> inspect.Signature | None:
-    if _takes_nothing(target):
-        return inspect.Signature()
     with contained():  # an annotation that cannot be evaluated is the plugin's own business
         return inspect.signature(target, eval_str=True)
     try:
         return inspect.signature(target)
     except (ValueError, TypeError):
         return None
-
-
-def _takes_nothing(target: Any) -> bool:
-    """Whether it is a class that says nothing of how it is made.
-
-    The library finds that out by parsing what `object` says of itself, which takes longer than
-    all other signatures of a run.
-    """
-    if type(target) is not type:
-        return False
-    return not any(_SAID_BY & vars(base).keys() for base in target.__mro__[:-1])
 
 
 def parameters_of(target: Callable[..., Any]) -> list[Parameter]:

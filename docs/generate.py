@@ -26,16 +26,16 @@ import click
 
 from cb_manage.directory import read_directory
 from cbcore import components, exceptions, hookspecs, protocols
-from cbcore._build.extending import PluginOption, plugin_options
 from cbcore._store import database
 from cbcore.cli import cli
 from cbcore.cli._settings import Settings
 from cbcore.kinds import KINDS, Kind
 from cbcore.names import canonical
-from cbcore.plugins import Catalog, installed
+from cbcore.plugins import Catalog, read_distributions
 from cbcore.plugins.policy import PluginPolicy
 from cbcore.results import RunConfig
 from cbcore.settings.options import options_of
+from cbcore.settings.plugin_options import PluginOption, plugin_options
 from cbcore.settings.run_file import run_file_options
 from cbcore.settings.run_settings import RunSettings
 
@@ -52,7 +52,7 @@ CONFIG_BEGIN = "<!-- Keys, made from cbcore/results by docs/generate.py; run `ma
 def repository_catalog() -> Catalog:
     """The plugins of this repository, whatever else is installed."""
     own = {canonical(folder.name) for folder in (FOLDER.parents[1] / "plugins").iterdir()}
-    found = [d for d in installed.read_distributions() if canonical(d.name) in own]
+    found = [d for d in read_distributions() if canonical(d.name) in own]
     return Catalog(found, PluginPolicy())
 
 
@@ -251,12 +251,11 @@ def _with_keys(name: str, begin: str, table: list[str]) -> str:
 
 
 def _plugin_key(option: PluginOption) -> str:
-    """The line of a key that a plugin declares; that of an extension is a plural."""
+    """The line of a key that a plugin declares."""
     component = option.component.described()
-    key = option.words[-1] if option.is_extension else option.key
-    taken = "value, or a list" if option.is_extension else option.load().describe_type()
+    taken = option.load().describe_type()
     meaning = component.summary.replace(" Repeatable.", "").replace("|", "\\|")
-    return f"| `{key}` | {taken} | `{option.flag}` | {meaning} Of {component.plugin}. |"
+    return f"| `{option.key}` | {taken} | `{option.flag}` | {meaning} Of {component.plugin}. |"
 
 
 _DIRECTORY = (
