@@ -16,7 +16,6 @@ from cbcore.exceptions import CBError, MissingScoreError, RunStoppedError
 from cbcore.protocols import (
     AsyncEvaluator,
     AsyncSystem,
-    BatchEvaluator,
     ComparingMetric,
     Evaluator,
     Example,
@@ -56,7 +55,7 @@ class Waiting:
 
 
 class Length:
-    """An evaluator, one by one, in batches and awaited."""
+    """An evaluator, plain and awaited."""
 
     name = "length"
     emits = ("length",)
@@ -140,7 +139,6 @@ class WrongTypes:
 system: System = Shouting()
 awaited: AsyncSystem = Waiting()
 evaluator: Evaluator = Length()
-batch: BatchEvaluator = Length()
 judge: AsyncEvaluator = Length()
 metric: Metric = Longest()
 ranking: ComparingMetric = Rank()
