@@ -39,7 +39,7 @@ def at_boundary(
     """
     try:
         yield
-    except BaseException as error:
+    except BaseException as error:  # exits are the doing of that code, too
         if not is_foreign(error) or isinstance(error, through):
             raise
         raise failure(f"{doing} failed: {describe_exception(error)}") from error

@@ -126,8 +126,6 @@ class MissingExtraError(UsageError):
             f"{what} needs the package {package!r}, which is not installed",
             hint=f"pip install {extra!r}",
         )
-        self.package = package
-        self.extra = extra
 
 
 class PluginError(CBError):

@@ -79,8 +79,3 @@ def asking(
         return then
     did = "Did" if lead.endswith(". ") else "did"
     return f"{lead}{did} you mean {' or '.join(listed)}?{' ' if then else ''}{then}"
-
-
-def with_article(noun: str) -> str:
-    """`an evaluator`, `a system`."""
-    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"

@@ -32,7 +32,7 @@ from cbcore.cli import cli
 from cbcore.cli.click_options import Settings
 from cbcore.kinds import KINDS, Kind
 from cbcore.names import canonical
-from cbcore.plugins import Catalog, installed
+from cbcore.plugins import Catalog, read_distributions
 from cbcore.plugins.policy import PluginPolicy
 from cbcore.results import RunConfig
 from cbcore.settings.options import Option, options_of
@@ -63,7 +63,7 @@ CONFIG_BEGIN = "<!-- Keys, made from cbcore/results by docs/generate.py; run `ma
 def repository_catalog() -> Catalog:
     """The plugins of this repository, whatever else is installed."""
     own = {canonical(folder.name) for folder in (FOLDER.parents[1] / "plugins").iterdir()}
-    found = [d for d in installed.read_distributions() if canonical(d.name) in own]
+    found = [d for d in read_distributions() if canonical(d.name) in own]
     return Catalog(found, PluginPolicy())
 
 

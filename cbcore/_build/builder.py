@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 
-from cbcore import binding, columns, names, provenance, specs, usercode
+from cbcore import binding, columns, provenance, specs, usercode
 from cbcore._build import own
 from cbcore._build.layout import Layout, MappedDataset, check_own_data, read_table
 from cbcore._build.main_score import named_score, scores_of_task
@@ -484,7 +484,7 @@ def _fits(kind: Kind, value: Any) -> bool:
 def _how_to_write(kind: Kind) -> str:
     """What own code of a kind has to be."""
     methods = " or ".join(f"`{method}`" for method in kind.methods)
-    told = f"{names.with_article(kind.name)} has the method {methods}; "
+    told = f"give it the method {methods}; "
     needs = told if methods else f"{kind.target} "
     return f"{needs}all of it stands in the reference, docs/reference/protocols.md"
 

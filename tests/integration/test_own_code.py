@@ -113,8 +113,8 @@ def test_cb_info_shows_own_code(place, code, shown):
     [
         (("run", "-s", "./code/mine.py:Says"), "py:FILE:NAME, as in py:./code/mine.py:Says"),
         (("run", "-s", "py:./code/mine.py:Says"), "`cb info py:./code/mine.py:Says` shows"),
-        (("run", "-s", "py:./code/mine.py:data"), "a system has the method `process`"),
-        (("run", "-s", "identity", "-e", "py:./code/mine.py:data"), "an evaluator has the method"),
+        (("run", "-s", "py:./code/mine.py:data"), "give it the method `process`"),
+        (("run", "-s", "identity", "-e", "py:./code/mine.py:data"), "give it the method"),
         (("info", "py:./code/mine.py:WORD"), "which is no component"),
         (("info", "py:./code/mine.py:Sais"), "did you mean Says?"),
     ],

@@ -33,7 +33,7 @@ BY_OBJECT = [
     ("component-resolves", component("evaluator", "json:__name__"), "cannot be called"),
     ("component-described", component("evaluator", Undocumented, summary=""), "docstring"),
     ("component-made", component("evaluator", lambda: 1 / 0), "making it failed"),
-    ("component-protocol", component("evaluator", dict), "give dict a method score or ascore"),
+    ("component-protocol", component("evaluator", dict), "dict has no score() or ascore()"),
     ("component-protocol", component("dataset", lambda: 3), "an iterable of examples, not a int"),
     ("component-protocol", component("suite", lambda: "/nowhere"), "the path of a suite"),
     ("component-protocol", component("command", lambda: print), "click.Command"),

@@ -89,9 +89,10 @@ def command(settings: Settings, /, run: str, outputs: tuple[str, ...], **chosen:
     write_outputs(wanted, lambda name: FORMATS[name](gate))
     if gate.broken:
         is_shown = ("text", "") in wanted
-        lines = [] if is_shown else [clean(outcome.line) for outcome in gate.broken]
-        count = f"{len(gate.broken)} rule{'' if len(gate.broken) == 1 else 's'}"
-        raise GateError("\n".join([f"the gate is closed: {count} broken", *lines]))
+        n_broken = len(gate.broken)
+        lines = [f"the gate is closed: {n_broken} rule{'' if n_broken == 1 else 's'} broken"]
+        lines += [] if is_shown else [clean(outcome.line) for outcome in gate.broken]
+        raise GateError("\n".join(lines))
 
 
 def _text(gate: Gate) -> str:

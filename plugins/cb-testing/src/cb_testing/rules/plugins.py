@@ -117,7 +117,7 @@ def protocol(case: Case) -> Iterator[str]:
             yield f"make the target a click.Command or a function that returns one, not {value!r}"
     elif problem := case.kind.find_problem(value):
         yield f"{type(value).__name__}{problem}"
-    elif case.kind.is_named and not getattr(value, "name", None):
+    elif case.kind.problem is None and case.kind.is_named and not value.name:
         yield f"{type(value).__name__} has an empty name"
 
 
