@@ -12,7 +12,7 @@ ROOT = Path(cbcore.__file__).parent
 
 FLAT = {
     "contract": "exceptions names kinds components protocols hookspecs results "
-    "boundary contexts introspection lazy records plain secrets settings texts stats "
+    "boundary contexts introspection json_data lazy records secrets settings texts stats "
     "workers",
     "toolbox": "columns sent spending identity tokens timing chains usercode "
     "trust bounded_yaml files remote "
