@@ -117,7 +117,7 @@ def _convert(value: Any, above: tuple[int, ...], *, is_strict: bool) -> Any:
                 for key, item in value.items()
             }
         return _convert_object(value, above)
-    except (Exception, SystemExit):
+    except (Exception, SystemExit):  # methods of other people's objects
         if is_strict:
             raise
         return f"<{kind.__qualname__}>"

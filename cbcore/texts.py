@@ -7,6 +7,7 @@ counted once, stands in a prompt once, and is rewritten together with its twin.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -31,25 +32,18 @@ def visible(text: str, *, keep: str = "") -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return _UNSEEN.sub(lambda found: _written_out(found[0], keep), text)
-
-
-def _written_out(character: str, keep: str) -> str:
-    if character in keep:
-        return character
-    return character.encode("unicode_escape").decode()
+    return _UNSEEN.sub(
+        lambda found: found[0] if found[0] in keep else found[0].encode("unicode_escape").decode(),
+        text,
+    )
 
 
 def visible_json(text: str) -> str:
-    r"""A JSON document with every unseen character written out, which reads as the same data."""
-    return _UNSEEN.sub(lambda found: _written_in_json(found[0]), text)
+    r"""A JSON document with every unseen character written out, which reads as the same data.
 
-
-def _written_in_json(character: str) -> str:
-    if character in "\n\r\t":  # which stand between values: inside of one JSON has them escaped
-        return character
-    units = character.encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
+    Line ends and tabs stay: they are between values, as JSON has them escaped inside of values.
+    """
+    return _UNSEEN.sub(lambda f: f[0] if f[0] in "\n\r\t" else json.dumps(f[0])[1:-1], text)
 
 
 def joined_turns(turns: Any) -> str | None:

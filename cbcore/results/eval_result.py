@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 from cbcore.exceptions import MissingExtraError, ResultError, UsageError
 from cbcore.json_data import to_json_safe
 from cbcore.names import hint
-from cbcore.results import display, document
+from cbcore.results.display import FlatColumns, format_html, format_lines
+from cbcore.results.document import document_of, read_text, write_file
 from cbcore.results.eval_row import ROW_FIELDS, Counts, EvalRow, RowsBySystem
 from cbcore.results.examples import Example, PickedTexts, Texts, side_by_side
 from cbcore.results.sections import Section
@@ -174,11 +175,11 @@ class EvalResult:
         self.metrics = metrics_of(self.config)
 
     def __repr__(self) -> str:
-        return display.format_lines(self)
+        return format_lines(self)
 
     def _repr_html_(self) -> str:
         """The summary as a table, for notebooks."""
-        return display.format_html(self)
+        return format_html(self)
 
     def to_html(self, path: str | Path | None = None) -> str:
         """The page of the installed reporter `html`, which is also written to `path`, if given."""
@@ -194,7 +195,7 @@ class EvalResult:
 
     def save(self, path: str | Path) -> None:
         """Write the result to a file that `load` reads back, with the texts behind its rows."""
-        document.write_file(self, path)
+        write_file(self, path)
 
     def examples(self) -> Iterator[Example]:
         """Every example with the rows of all systems side by side, and its texts if stored."""
@@ -203,7 +204,7 @@ class EvalResult:
     def to_dict(self) -> dict[str, Any]:
         """The whole result as JSON-ready data: no NaN, no infinity, only plain types."""
         rows = [to_json_safe(row.to_dict()) for row in self.rows]
-        return {**document.document_of(self), "rows": rows}
+        return {**document_of(self), "rows": rows}
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """The whole result as a JSON document that `from_json` reads back, fit for terminals."""
@@ -213,7 +214,7 @@ class EvalResult:
     @classmethod
     def from_json(cls, text: str | bytes) -> EvalResult:
         """Read a result that `to_json` or `save` wrote."""
-        return cls(**document.read_text(text))
+        return cls(**read_text(text))
 
     @classmethod
     def load(cls, path: str | Path) -> EvalResult:
@@ -231,5 +232,5 @@ class EvalResult:
             import pandas
         except ImportError as error:
             raise MissingExtraError("to_dataframe()", "pandas", "cbcore[dataframe]") from error
-        columns = display.FlatColumns.of(self.rows)
+        columns = FlatColumns.of(self.rows)
         return pandas.DataFrame(map(columns.line, self.rows), columns=columns.names)

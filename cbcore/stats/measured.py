@@ -82,6 +82,9 @@ def _hashable(value: object) -> Hashable:
     return value if isinstance(value, str | int | float) else repr(value)
 
 
+Better: TypeAlias = Literal["higher", "lower"] | None
+"""Which values are better. None means that no system is best by them."""
+
 Kind: TypeAlias = Literal["score", "rate", "amount"]
 """What values can be: a score that is between 0 and 1 wherever all are, 0 or 1, or not negative."""
 
@@ -160,10 +163,10 @@ class Measured(float):
     __slots__ = ("better", "terms")
 
     terms: Terms
-    better: Literal["higher", "lower"] | None
+    better: Better
 
     def __new__(  # noqa: PYI034 - `Self` is younger than Python 3.10
-        cls, terms: Terms, *, better: Literal["higher", "lower"] | None = None
+        cls, terms: Terms, *, better: Better = None
     ) -> Measured:
         self = super().__new__(cls, terms.value())
         self.terms = terms
@@ -177,7 +180,7 @@ class Measured(float):
 def measured_mean(
     values: Sequence[float],
     *,
-    better: Literal["higher", "lower"] | None = "higher",
+    better: Better = "higher",
     kind: Kind | None = None,
     positions: Sequence[int] | None = None,
 ) -> Measured:
@@ -193,7 +196,7 @@ def measured_ratio(
     numerators: Sequence[float],
     denominators: Sequence[float],
     *,
-    better: Literal["higher", "lower"] | None = None,
+    better: Better = None,
     kind: Literal["score"] | None = None,
 ) -> Measured:
     """Σ numerators / Σ denominators; a numerator of NaN for rows that do not count.

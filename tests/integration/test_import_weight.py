@@ -179,7 +179,7 @@ def test_a_small_run_imports_no_more_than_it_uses(
         "cbcore._run.dispatch",
         "cbcore._build.recipes",
     }
-    assert not modules & {"cbcore.hf", "cbcore.results.verdicts"}
+    assert "cbcore.hf" not in modules
     assert not modules & {"cb_baselines.reading.comparison", "cb_metrics.loss.attribution"}
     assert f"cb_reporters.{own}" in modules
     assert not modules & {f"cb_reporters.{other}" for other in others}
