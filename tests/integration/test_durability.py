@@ -28,7 +28,7 @@ from cbcore._store.store import Store
 from cbcore.exceptions import RunInterruptedError, RunStoppedError, StoreError
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import compose
-from tests.stores import OWNER, get, key_of, put, values_in
+from tests.stores import get, put, values_in
 
 BENCH = '''
 """A benchmark that can be told where to die. Imported by the test and by its children."""
