@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import secrets
+import os
 import types
 import typing
 from collections.abc import Iterator, Mapping, Sequence
@@ -94,7 +94,7 @@ def _estimate_data(estimate: Estimate) -> Any:
 def write_file(result: EvalResult, path: str | Path) -> None:
     """Write a result, row by row, to a file that replaces `path` when it is complete."""
     target = Path(path)
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    part = target.with_name(f".{target.name}.{os.urandom(4).hex()}")
     try:
         with part.open("w", encoding="utf-8", newline="\n") as file:
             for piece in _pieces(result):

@@ -7,13 +7,8 @@ import json
 import os
 
 import pytest
-from click.testing import CliRunner
 
 from cb_openai.testing import FaultServer
-from cb_testing import catalog_from
-from cbcore.cli.click_options import Settings
-from cbcore.cli.run_command import run_command
-from cbcore.exceptions import UsageError
 from tests.forkserver import copy_plugin_cache, run_cb
 
 
@@ -121,13 +116,12 @@ def test_what_does_not_fit_together_is_refused(cb, flags, told):
     assert "hint: " in done.stderr
 
 
-def test_without_the_plugin_it_says_what_to_install():
-    """With no plugin but those of a host that has none."""
-    flags = ["--proxy", "http://h", "-d", "data.jsonl", "--dry-run"]
-    done = CliRunner().invoke(run_command, flags, obj=Settings(catalog=catalog_from()))
-    assert isinstance(done.exception, UsageError)
-    assert "--proxy needs the plugin 'cb-openai', which is not installed" in str(done.exception)
-    assert done.exception.hint == "pip install cb-openai"
+def test_without_the_plugin_it_says_what_to_install(cb):
+    """Its flag belongs to a plugin that is known, installed or not."""
+    done = cb("--proxy", "http://h", "-d", "data.jsonl", before=["--no-plugin", "cb-openai"])
+    assert done.returncode == 3
+    assert "cb-openai" in done.stderr
+    assert "'proxy'" in done.stderr
 
 
 def test_an_endpoint_that_is_not_there_is_told_as_such(cb):

@@ -189,7 +189,7 @@ def test_where_nothing_was_run_nothing_is_listed_or_made(place, arguments):
     assert not (place.folder / (arguments[-1] if arguments else ".cb")).exists()
 
 
-def test_a_store_of_a_newer_version_is_refused_by_every_command(place):
+def test_a_store_of_another_version_is_refused_by_every_command(place):
     """Exit code 6; it is not touched."""
     (place.folder / ".cb").mkdir()
     path = place.folder / ".cb" / "store.sqlite3"
@@ -198,7 +198,7 @@ def test_a_store_of_a_newer_version_is_refused_by_every_command(place):
     database.close()
     before = path.read_bytes()
     for command in (("run", "-s", "identity", "-d", "data.jsonl"), ("runs",), ("resume", "x")):
-        assert "newer version of cb (schema 99" in fails(place, *command, code=6)
+        assert "another version of cb (schema 99" in fails(place, *command, code=6)
     assert path.read_bytes() == before
 
 

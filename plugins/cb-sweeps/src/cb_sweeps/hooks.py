@@ -23,7 +23,9 @@ def cb_configure(settings: RunSettings, builder: Any) -> None:
             "--adaptive runs several benchmarks one after the other.",
             hint="Use `cb sweep --adaptive …`, or cb_sweeps.sweep() in Python.",
         )
-    if not any(map(_may_be_swept, [*settings.systems, *settings.datasets])):
+    chains = (one if isinstance(one, list) else [one] for one in settings.systems)
+    stages = [stage for chain in chains for stage in chain]
+    if not any(map(_may_be_swept, [*stages, *settings.datasets])):
         return
     from cb_sweeps.points import expand
     from cb_sweeps.sharing import share_stages
@@ -54,12 +56,7 @@ def cb_summarize(run: Run, result: EvalResult) -> None:
 
 
 def _may_be_swept(wanted: Any) -> bool:
-    stages = wanted if isinstance(wanted, list) else [wanted]
-    return any(
-        isinstance(stage, str)
-        or (
-            isinstance(stage, Spec)
-            and (stage.label or any(map(may_be_sweep, (stage.config, *stage.params.values()))))
-        )
-        for stage in stages
-    )
+    if not isinstance(wanted, Spec):
+        return isinstance(wanted, str)
+    values = (wanted.config, *wanted.params.values())
+    return bool(wanted.label) or any(map(may_be_sweep, values))
