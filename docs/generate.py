@@ -82,15 +82,16 @@ class GivenPlugins(Settings):
 def hooks_page() -> str:
     """Every hook with its signature and its docstring."""
     parts = _opening("Hooks", hookspecs)
-    specs = [f for name, f in vars(hookspecs).items() if name.startswith("cb_")]
-    for title, wanted in (("Offering", False), ("Observing", True)):
+    specs = {name: f for name, f in vars(hookspecs).items() if name.startswith("cb_")}
+    titles = dict.fromkeys(hookspecs.OFFERING, "Offering")
+    titles |= dict.fromkeys(hookspecs.CONTAINED, "Observing")
+    for title in ("Offering", "Configuring", "Observing"):
         parts += [f"## {title}", ""]
-        for spec in specs:
-            signature = inspect.signature(spec)
-            if bool(signature.parameters) is wanted:
-                arguments = ", ".join(signature.parameters)
-                parts += [f"### `{spec.__name__}({arguments})`", ""]
-                parts += _code(f"def {spec.__name__}{_readable(signature)}: ...")
+        for name, spec in specs.items():
+            if titles.get(name, "Configuring") == title:
+                signature = inspect.signature(spec)
+                parts += [f"### `{name}({', '.join(signature.parameters)})`", ""]
+                parts += _code(f"def {name}{_readable(signature)}: ...")
                 parts += [inspect.getdoc(spec) or "", ""]
     parts += ["## Kinds", "", *_kinds_table(repository_catalog())]
     fields = [f"{name}: {kind}" for name, kind in protocols.Run.__annotations__.items()]
