@@ -12,7 +12,7 @@ from typing import Any
 
 from cbcore.texts import with_rewritten_twin
 
-__all__ = ("FORMS", "context_of", "history_of", "pass_on", "text_of")
+__all__ = ("FORMS", "content_of", "context_of", "history_of", "pass_on", "text_of")
 
 FORMS = ("context", "contexts", "messages")
 """The fields that hold a context."""

@@ -13,7 +13,7 @@ from cbcore._store.shelf import Written
 from cbcore._store.tally import Tally
 from cbcore.components import describe_exception
 from cbcore.json_data import from_json, to_json, to_json_safe
-from cbcore.results import ROW_FIELDS, EvalRow, RowsBySystem
+from cbcore.results.eval_row import ROW_FIELDS, EvalRow, RowsBySystem
 from cbcore.secrets import are_known, hide, is_shown_in
 from cbcore.stats import CLUSTER
 

@@ -12,6 +12,7 @@ import os
 import types
 import typing
 from collections.abc import Iterator, Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,7 +21,7 @@ import attrs
 from cbcore.exceptions import ResultError
 from cbcore.json_data import MAX_DEPTH, to_json_safe
 from cbcore.results.eval_row import EvalRow
-from cbcore.results.examples import NO_TEXTS, Texts
+from cbcore.results.examples import Texts
 from cbcore.results.sections import Section
 from cbcore.results.verdicts import Verdict
 from cbcore.secrets import hide
@@ -240,7 +241,11 @@ def _read_verdict(data: Mapping[str, Any]) -> Verdict:
 
 def _read_rows(data: Any) -> list[EvalRow]:
     """The rows of a file. A score that was not a finite number, which JSON cannot hold, is missing."""
-    hints = typing.get_type_hints(EvalRow) | {"scores": dict[str, Any], "latency": float | None}
+    hints = typing.get_type_hints(EvalRow) | {
+        "scores": dict[str, Any],
+        "latency": float | None,
+        "example_id": str | Integral,
+    }
     rows = []
     try:
         for number, fields in enumerate(data):
@@ -280,7 +285,7 @@ def _join_output(
 ) -> Texts:
     example = None if number is None else examples[number]
     if own is None:
-        return NO_TEXTS if example is None else Texts(example)
+        return Texts(example)
     return Texts(example, {**{key: (example or {})[key] for key in same}, **own})
 
 

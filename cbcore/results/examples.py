@@ -23,9 +23,6 @@ class Texts:
     output: Mapping[str, Any] | None = None
 
 
-NO_TEXTS = Texts()
-
-
 class SearchableTexts(Sequence[Texts]):
     """Texts of which one can ask for those that hold a term, without reading each."""
 
