@@ -29,7 +29,6 @@ _PLAIN = re.compile(
     rb"(?:#[^\r\n]*)?\r?$",
     re.MULTILINE,
 )
-_QUOTES = (b'"""', b"'''")
 
 
 def written_imports(source: bytes, package: str) -> tuple[tuple[str, ...], bool]:
@@ -38,14 +37,17 @@ def written_imports(source: bytes, package: str) -> tuple[tuple[str, ...], bool]
     What is imported from a module may be a module of it or not, so both are named. With it comes
     whether there are further imports, of what is computed. A source that is no Python has none.
     """
-    found = _read_off(source, package)
-    return (tuple(dict.fromkeys(found)), False) if found is not None else _parsed(source, package)
+    names = _read_off(source, package)
+    if names is None:
+        return _parsed(source, package)
+    return tuple(dict.fromkeys(names)), False
 
 
 def _read_off(source: bytes, package: str) -> list[str] | None:
     """What the plain lines say; None where they do not say everything."""
-    if any(function.encode() in source for function in _COMPUTED_IMPORTS):
-        return None
+    for function in _COMPUTED_IMPORTS:
+        if function.encode() in source:
+            return None
     names: list[str] = []
     read = 0
     while word := _WORD.search(source, read):
@@ -66,8 +68,14 @@ def _read_off(source: bytes, package: str) -> list[str] | None:
 
 def _begins_a_statement(source: bytes, start: int) -> bool:
     """Whether a line that looks like one neither goes on from the last nor is in a text."""
-    goes_on = source[max(0, start - 3) : start].rstrip(b"\r\n").endswith(b"\\")
-    return not goes_on and not any(source.count(quotes, 0, start) % 2 for quotes in _QUOTES)
+    last_line_end = source[max(0, start - 3) : start]
+    if last_line_end.rstrip(b"\r\n").endswith(b"\\"):
+        return False
+    for quotes in (b'"""', b"'''"):
+        is_open = source.count(quotes, 0, start) % 2 == 1
+        if is_open:
+            return False
+    return True
 
 
 def _before_as(listed: bytes) -> list[str]:
@@ -100,12 +108,18 @@ def _parsed(source: bytes, package: str) -> tuple[tuple[str, ...], bool]:
 def _from(module: str, level: int, imported: list[str], package: str) -> Iterator[str]:
     """The full names of what a module of that package imports from another, `level` dots up."""
     if level:
-        parents = package.split(".")
-        module = ".".join([*parents[: len(parents) - level + 1], *([module] if module else [])])
+        packages = package.split(".")
+        parts = packages[: len(packages) - level + 1]
+        if module:
+            parts.append(module)
+        module = ".".join(parts)
     yield module
-    yield from (f"{module}.{name}" for name in imported)
+    for name in imported:
+        yield f"{module}.{name}"
 
 
 def _called(node: ast.Call) -> str:
     function = node.func
-    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return getattr(function, "id", "")
