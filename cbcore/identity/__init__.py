@@ -70,11 +70,6 @@ def identify(obj: Any, record: Mapping[str, Any] | None) -> tuple[bytes, list[Se
     return content_key(to_json(data, sort_keys=True)), seen
 
 
-_empty = blake2b(digest_size=16)
-
-
 def content_key(content: bytes) -> bytes:
     """The address of something in the store: a digest of its content."""
-    digest = _empty.copy()  # quicker than to make one of that size
-    digest.update(content)
-    return digest.digest()
+    return blake2b(content, digest_size=16).digest()

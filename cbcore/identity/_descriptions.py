@@ -15,7 +15,7 @@ import types
 import weakref
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import attrs
 
@@ -39,6 +39,9 @@ from cbcore.introspection import (
 )
 from cbcore.secrets import HIDDEN, is_secret_name, visible, without_credentials
 
+Record: TypeAlias = Mapping[str, Any] | None
+"""What a result records of a component, if anything."""
+
 _MAX_DEPTH = 6
 _WITHOUT_SETTINGS = {
     "_asyncio",
@@ -57,7 +60,7 @@ _WITHOUT_SETTINGS = {
 """Modules of Python whose objects say how something is done, never what comes of it."""
 
 
-def described(obj: Any, record: Mapping[str, Any] | None = None) -> tuple[Any, list[Seen]]:
+def described(obj: Any, record: Record = None) -> tuple[Any, list[Seen]]:
     """All that an object says of itself: what it declares, or its class, code and attributes.
 
     With it come the objects it is made of, as they are now. Raises `UnidentifiableError` where
@@ -84,7 +87,7 @@ class _At:
     classes: tuple[type, ...] = ()
 
     @classmethod
-    def start(cls, record: Mapping[str, Any] | None) -> _At:
+    def start(cls, record: Record) -> _At:
         return cls(public_only=record is not None and record.get("plugin") != "python")
 
     def below(self, name: str) -> _At:
@@ -102,7 +105,7 @@ class Seen:
 
     obj: Any
     at: _At
-    record: Mapping[str, Any] | None
+    record: Record
     attributes: dict[str, Any]
 
 
@@ -113,7 +116,7 @@ class _OpaqueError(UnidentifiableError):
 # -- objects -----------------------------------------------------------------------------------
 
 
-def _described(obj: Any, at: _At, record: Mapping[str, Any] | None = None) -> Any:
+def _described(obj: Any, at: _At, record: Record = None) -> Any:
     facts: dict[str, Any] = {}
     cls = type(obj)
     declared = getattr(obj, "identity", None)
@@ -134,7 +137,7 @@ def _described(obj: Any, at: _At, record: Mapping[str, Any] | None = None) -> An
     return facts
 
 
-def _attributes(obj: Any, at: _At, record: Mapping[str, Any] | None) -> dict[str, Any]:
+def _attributes(obj: Any, at: _At, record: Record) -> dict[str, Any]:
     """What an object keeps, described; where that cannot tell how it was made, an error."""
     cls = type(obj)
     ignored = _ignored_names(cls)
@@ -189,7 +192,7 @@ def _check_parameters(obj: Any, parameters: list[str], known: Any, opaque: str) 
             )
 
 
-def _is_made_by_name(obj: Any, record: Mapping[str, Any] | None) -> bool:
+def _is_made_by_name(obj: Any, record: Record) -> bool:
     """Whether an object was made from a spec, so that its record has all it was given."""
     return record is not None and record.get("component") != type_path(obj)
 

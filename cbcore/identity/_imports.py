@@ -1,13 +1,9 @@
-"""Which modules a source imports, as it is written.
-
-Nearly every file says it in plain lines, which are found without parsing it. Where a file holds
-the word anywhere else, or imports what a string says, it is parsed.
-"""
+"""The modules that a source imports, as its import statements name them."""
 
 from __future__ import annotations
 
 import ast
-import re
+import warnings
 from collections.abc import Iterator
 
 _COMPUTED_IMPORTS = {
@@ -21,71 +17,17 @@ _COMPUTED_IMPORTS = {
 }
 """Functions that import what a string says; where that is computed, nobody can read it off."""
 
-_WORD = re.compile(rb"import\b")
-_PLAIN = re.compile(
-    rb"[ \t]*(?:import[ \t]+(?![\w., \t]*(?:[ \t]\.|\.[ \t]))(?P<modules>[\w., \t]+)"
-    rb"|from[ \t]+(?P<base>[.\w]+)[ \t]+import[ \t]+"
-    rb"(?:\((?P<listed>[\w, \t\r\n]+)\)|(?P<names>[\w, \t]+)))"
-    rb"(?:#[^\r\n]*)?\r?$",
-    re.MULTILINE,
-)
-
 
 def written_imports(source: bytes, package: str) -> tuple[tuple[str, ...], bool]:
     """The full names of all that a module of that package imports, each once.
 
-    What is imported from a module may be a module of it or not, so both are named. With it comes
-    whether there are further imports, of what is computed. A source that is no Python has none.
+    A name imported from a module may be a submodule or not, so both are named. The second value
+    is whether there are further imports with computed names. A source that is not Python has none.
     """
-    names = _read_off(source, package)
-    if names is None:
-        return _parsed(source, package)
-    return tuple(dict.fromkeys(names)), False
-
-
-def _read_off(source: bytes, package: str) -> list[str] | None:
-    """What the plain lines say; None where they do not say everything."""
-    for function in _COMPUTED_IMPORTS:
-        if function.encode() in source:
-            return None
-    names: list[str] = []
-    read = 0
-    while word := _WORD.search(source, read):
-        start = source.rfind(b"\n", 0, word.start()) + 1
-        line = _PLAIN.match(source, start)
-        if line is None or not _begins_a_statement(source, start):
-            return None
-        read = line.end()
-        if line["modules"] is not None:
-            names += _before_as(line["modules"])
-        else:
-            module = line["base"].decode()
-            name = module.lstrip(".")
-            imported = _before_as(line["listed"] or line["names"])
-            names += _from(name, len(module) - len(name), imported, package)
-    return names
-
-
-def _begins_a_statement(source: bytes, start: int) -> bool:
-    """Whether a line that looks like one neither goes on from the last nor is in a text."""
-    last_line_end = source[max(0, start - 3) : start]
-    if last_line_end.rstrip(b"\r\n").endswith(b"\\"):
-        return False
-    for quotes in (b'"""', b"'''"):
-        is_open = source.count(quotes, 0, start) % 2 == 1
-        if is_open:
-            return False
-    return True
-
-
-def _before_as(listed: bytes) -> list[str]:
-    """`a, b as c` without the names that they are given."""
-    return [one.split()[0] for one in listed.decode().split(",") if one.strip()]
-
-
-def _parsed(source: bytes, package: str) -> tuple[tuple[str, ...], bool]:
     try:
-        tree = ast.parse(source)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source)
     except (SyntaxError, ValueError):
         return (), False
     names: list[str] = []
