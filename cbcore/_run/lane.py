@@ -235,7 +235,7 @@ class Lane:
             return self._settled(executors.run_inline(Attempt(caller, direct, self._memo), work))
         return self._settled(
             executors.run_in_threads(
-                Attempt(caller, direct, self._memo, out_of_turn=True),
+                Attempt(caller, direct, self._memo),
                 work,
                 in_flight=self._in_flight,
                 unclaimed=unclaimed,
