@@ -169,6 +169,7 @@ class Memo:
         """Store what a call returned."""
         if payload := self._payload(outcome):
             self._outputs.put((outcome.work.key, write_output(outcome.latency, payload)))
+            outcome.payload = payload  # last: an interrupt before this loses nothing
 
     def _payload(self, outcome: Outcome) -> bytes:
         """What a call returned as it is stored; nothing where it need not or cannot be."""
@@ -191,7 +192,6 @@ class Memo:
         if len(payload) > LARGEST_VALUE:
             self._tell(f"the output for example {work.example_id!r} has {len(payload):,} bytes")
             return b""
-        outcome.payload = payload
         return payload
 
     def keep(self, outcome: Outcome) -> Outcome:
