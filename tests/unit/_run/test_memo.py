@@ -158,6 +158,23 @@ def test_failures_are_not_stored(memo, store):
     assert store.count("outputs") == 0
 
 
+def test_an_output_is_stored_after_an_interrupt(memo, store, monkeypatch):
+    """An interrupt that comes while the output is stored leaves it to the next attempt."""
+    made, outputs = memo(), store.shelf("outputs", b"system" * 3)
+
+    def interrupted(values):
+        raise KeyboardInterrupt
+
+    (work,) = made.recall(works("a"))
+    outcome = Outcome(work, {"response": "x"}, 0.1)
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(outputs, "put", interrupted)
+        made.keep_output(outcome)
+    made.keep(outcome)
+    (work,) = memo().recall(works("a"))
+    assert work.recalled.output() == {"response": "x"}
+
+
 def test_stored_scores_of_recalled_outputs_are_completed(memo, store):
     """A new evaluator's scores join; those known are not written again."""
     old, new = Scorer.of(Part(Evaluator())), Scorer.of(Part(Evaluator()))
