@@ -145,11 +145,10 @@ class Lane:
 
     def _stored(self, memo: Memo, outcomes: Iterator[Outcome]) -> Iterator[EvalRow]:
         """The rows of outcomes, which are stored with them."""
-        make_row, stored_row, store = self._make_row, memo.row, memo.store
         for outcome in outcomes:
-            yield stored_row(outcome, make_row)
-            if store.is_due:
-                store.keep_up()  # which ends the run where it cannot, but costs no row
+            yield memo.row(outcome, self._make_row)
+            if memo.store.is_due:
+                memo.store.keep_up()  # which ends the run where it cannot, but costs no row
 
     def _recorded(self, outcome: Outcome) -> EvalRow:
         if self._memo is None:

@@ -162,14 +162,15 @@ def test_an_output_is_stored_after_an_interrupt(memo, store, monkeypatch):
     """An interrupt that comes while the output is stored leaves it to the next attempt."""
     made, outputs = memo(), store.shelf("outputs", b"system" * 3)
 
-    def interrupted(values):
+    def interrupted(_values):
         raise KeyboardInterrupt
 
     (work,) = made.recall(works("a"))
     outcome = Outcome(work, {"response": "x"}, 0.1)
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patched:
         patched.setattr(outputs, "put", interrupted)
-        made.keep_output(outcome)
+        with pytest.raises(KeyboardInterrupt):
+            made.keep_output(outcome)
     made.keep(outcome)
     (work,) = memo().recall(works("a"))
     assert work.recalled.output() == {"response": "x"}
