@@ -28,11 +28,8 @@ from cbcore.specs import RANGE, Spec, split_list
 from cbcore.usercode import import_attribute
 
 __all__ = (
-    "NAMES_A_FILE",
-    "Check",
     "FileName",
     "Trusted",
-    "check_parameters",
     "is_for_the_user",
     "make",
     "parts_of",

@@ -12,7 +12,7 @@ from typing import Any
 
 from cbcore.texts import with_rewritten_twin
 
-__all__ = ("FORMS", "context_of", "history_of", "pass_on", "text_of")
+__all__ = ("FORMS", "content_of", "context_of", "history_of", "pass_on", "text_of")
 
 FORMS = ("context", "contexts", "messages")
 """The fields that hold a context."""
@@ -30,15 +30,25 @@ def texts_of(contexts: Any) -> list[str] | None:
     """The texts of a ranked list; None if it is not a list of texts or mappings with a text."""
     if not isinstance(contexts, list | tuple):
         return None
-    found = [text for item in contexts if (text := text_of(item)) is not None]
-    return found if len(found) == len(contexts) else None
+    texts = []
+    for item in contexts:
+        text = text_of(item)
+        if text is None:
+            return None
+        texts.append(text)
+    return texts
 
 
 def text_of(item: Any) -> str | None:
     """The text of an item of `contexts`: a text, or a mapping with one. None if it has none."""
+    if isinstance(item, str):
+        return item
     if isinstance(item, Mapping):
-        item = next((item[key] for key in _TEXT_KEYS if key in item), None)
-    return item if isinstance(item, str) else None
+        for key in _TEXT_KEYS:
+            if key in item:
+                text = item[key]
+                return text if isinstance(text, str) else None
+    return None
 
 
 def context_of(fields: Mapping[str, Any]) -> str | None:
@@ -48,18 +58,16 @@ def context_of(fields: Mapping[str, Any]) -> str | None:
     None if there is no context, or none that can be read.
     """
     context = fields.get("context")
-    if context is not None:
-        if isinstance(context, str):
-            return context
+    if isinstance(context, str):
+        return context
+    if context is None:
+        texts = texts_of(fields.get("contexts"))
+        messages: Any = fields.get("messages")
+        if texts is None and is_readable("messages", messages):
+            texts = [f"{m.get('role') or 'user'}: {content_of(m)}" for m in messages]
+    else:
         texts = texts_of(context)
-        return None if texts is None else _BETWEEN.join(texts)
-    texts = texts_of(fields.get("contexts"))
-    if texts is not None:
-        return _BETWEEN.join(texts)
-    messages: Any = fields.get("messages")
-    if is_readable("messages", messages):
-        return _BETWEEN.join(f"{m.get('role') or 'user'}: {content_of(m)}" for m in messages)
-    return None
+    return None if texts is None else _BETWEEN.join(texts)
 
 
 def is_readable(form: str, value: Any) -> bool:
@@ -67,7 +75,9 @@ def is_readable(form: str, value: Any) -> bool:
     try:
         if form == "messages":
             return isinstance(value, list | tuple) and all(isinstance(m, Mapping) for m in value)
-        return (form == "context" and isinstance(value, str)) or texts_of(value) is not None
+        if form == "context" and isinstance(value, str):
+            return True
+        return texts_of(value) is not None
     except Exception:  # noqa: BLE001 - values are those of systems
         return False
 
@@ -87,10 +97,11 @@ def history_of(example: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     messages = example.get("messages")
     if not messages or not is_readable("messages", messages):
         return []
+    history = list(messages)
     question = example.get("question")
-    is_asked = content_of(messages[-1]) == question
-    added = [] if is_asked or not question else [{"role": "user", "content": question}]
-    return [*messages, *added]
+    if question and content_of(messages[-1]) != question:
+        history.append({"role": "user", "content": question})
+    return history
 
 
 def has_field(fields: Mapping[str, Any], field: str) -> bool:
@@ -122,19 +133,23 @@ def complete_output(given: Mapping[str, Any], output: Mapping[str, Any]) -> dict
     """
     if not any(output.get(form) is not None for form in FORMS):
         return dict(output)
-    fields = output.keys() | set(FORMS)
-    return complete_forms({k: v for k, v in pass_on(given, output).items() if k in fields})
+    passed = pass_on(given, output)
+    kept = {name: passed[name] for name in passed if name in output or name in FORMS}
+    return complete_forms(kept)
 
 
 def complete_forms(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields with `context` made from `contexts`, or `contexts` from `context`."""
-    found = dict(fields)
-    context, texts = fields.get("context"), texts_of(fields.get("contexts"))
-    if context is None and texts is not None:
-        found["context"] = _BETWEEN.join(texts)
-    elif isinstance(context, str) and fields.get("contexts") is None:
-        found["contexts"] = [context]
-    return found
+    completed = dict(fields)
+    context = fields.get("context")
+    contexts = fields.get("contexts")
+    if context is None:
+        texts = texts_of(contexts)
+        if texts is not None:
+            completed["context"] = _BETWEEN.join(texts)
+    elif contexts is None and isinstance(context, str):
+        completed["contexts"] = [context]
+    return completed
 
 
 def returned_forms(given: Mapping[str, Any], output: Mapping[str, Any]) -> set[str]:
@@ -143,11 +158,18 @@ def returned_forms(given: Mapping[str, Any], output: Mapping[str, Any]) -> set[s
     Of an output that hands back all it was given, only the changed forms count. A form that
     cannot be read does not count.
     """
-    found = {
-        form for form in FORMS if output.get(form) is not None and is_readable(form, output[form])
-    }
-    changed = {form for form in found if not is_same(output[form], given.get(form))}
-    return changed if not changed or given.keys() <= output.keys() else found
+    returned = set()
+    changed = set()
+    for form in FORMS:
+        value = output.get(form)
+        if value is None or not is_readable(form, value):
+            continue
+        returned.add(form)
+        if not is_same(value, given.get(form)):
+            changed.add(form)
+    if not changed or given.keys() <= output.keys():
+        return changed
+    return returned
 
 
 def is_same(value: Any, other: Any) -> bool:
@@ -163,12 +185,20 @@ def is_same(value: Any, other: Any) -> bool:
 def content_of(message: Mapping[str, Any]) -> str:
     """The text of a message; parts that are not text, and tool calls, as JSON."""
     content = message.get("content")
-    parts = content if isinstance(content, list | tuple) else [] if content is None else [content]
+    if content is None:
+        content = []
+    elif not isinstance(content, list | tuple):
+        content = [content]
     texts = []
-    for part in parts:
-        text = part.get("text") if isinstance(part, Mapping) else part
-        texts.append(text if isinstance(text, str) else as_json(part))
-    if calls := message.get("tool_calls"):
+    for part in content:
+        text = part
+        if isinstance(part, Mapping):
+            text = part.get("text")
+        if not isinstance(text, str):
+            text = as_json(part)
+        texts.append(text)
+    calls = message.get("tool_calls")
+    if calls:
         texts.append(as_json(calls))
     return _BETWEEN.join(texts)
 

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ("from_json", "to_json", "to_json_safe")
+__all__ = ("to_json", "to_json_safe")
 
 MAX_DEPTH = 100
 """How deep `to_json_safe` looks into a value."""

@@ -32,16 +32,22 @@ def describe(
     Secrets are replaced by where they came from. What an installed distribution supplied is
     also traced to its files (`record_digest`) and to the commit it was installed from.
     """
-    obj = obj.system if isinstance(obj, Renamed) else obj
-    owner = component.owner if component is not None else owner
-    described: dict[str, Any] = {
-        "name": blot(name),
-        "component": component.name if component is not None else type_path(obj),
-        "plugin": owner.distribution if owner else "python",
-        "version": owner.version if owner else None,
+    if isinstance(obj, Renamed):
+        obj = obj.system
+    component_name = type_path(obj)
+    if component is not None:
+        owner = component.owner
+        component_name = component.name
+    facts: dict[str, Any] = {
+        "component": component_name,
+        "plugin": "python",
+        "version": None,
         "params": parameters(obj, given or {}),
     }
-    described["digest"] = digest({k: v for k, v in described.items() if k != "name"})
+    if owner is not None:
+        facts["plugin"] = owner.distribution
+        facts["version"] = owner.version
+    described = {"name": blot(name), **facts, "digest": digest(facts)}
     if owner is not None:
         origin = origin_of(owner.distribution)
         described["record_digest"] = origin.record_digest
@@ -69,13 +75,18 @@ def parameters(obj: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     A parameter is looked for under its own name and under that name with an underscore.
     Secrets are replaced.
     """
-    known = [parameter.name for parameter in parameters_of(type(obj))]
-    shown = public_attributes(obj)
-    own = getattr(obj, "__dict__", {})
-    kept = {**{name: own[f"_{name}"] for name in known if f"_{name}" in own}, **shown}
-    chosen = {**given, **({name: kept[name] for name in known if name in kept} or shown)}
-    chosen.pop("name", None)
-    return {key: to_json_safe(visible(key, value)) for key, value in sorted(chosen.items())}
+    public = public_attributes(obj)
+    attributes = getattr(obj, "__dict__", {})
+    found: dict[str, Any] = {}
+    for parameter in parameters_of(type(obj)):
+        name = parameter.name
+        if name in public:
+            found[name] = public[name]
+        elif f"_{name}" in attributes:
+            found[name] = attributes[f"_{name}"]
+    values = {**given, **(found or public)}
+    values.pop("name", None)
+    return {key: to_json_safe(visible(key, value)) for key, value in sorted(values.items())}
 
 
 def digest(data: Any) -> str:

@@ -38,7 +38,8 @@ class Registry:
     ) -> None:
         """Make `target` available under a name, here and on the command line (`--import`)."""
         kind = _kind(kind)
-        known = components.registered.get((kind, names.canonical(name)))
+        key = kind, names.canonical(name)
+        known = components.registered.get(key)
         if not callable(target):
             raise UsageError(f"cannot register {target!r} as {kind}: it cannot be called")
         if known is not None and known.target is not target and not replace:
@@ -50,13 +51,13 @@ class Registry:
             component = Component(kind=kind, name=name, target=target)
         except ValueError as error:
             raise UsageError(str(error)) from error
-        components.registered[kind, names.canonical(name)] = component
+        components.registered[key] = component
 
     def unregister(self, kind: str, name: str) -> None:
         """Forget a registered name."""
-        key = (_kind(kind), names.canonical(name))
-        if components.registered.pop(key, None) is None:
-            raise UnknownComponentError(key[0], name)
+        kind = _kind(kind)
+        if components.registered.pop((kind, names.canonical(name)), None) is None:
+            raise UnknownComponentError(kind, name)
 
     def get(self, kind: str, name: str) -> Component:
         """The component of that name, registered or installed."""
@@ -68,8 +69,11 @@ class Registry:
 
     def registered(self, kind: str | None = None) -> tuple[Component, ...]:
         """What was registered by hand, in order."""
-        kind = None if kind is None else _kind(kind)
-        return tuple(c for c in components.registered.values() if kind in (None, c.kind))
+        found = tuple(components.registered.values())
+        if kind is None:
+            return found
+        kind = _kind(kind)
+        return tuple(component for component in found if component.kind == kind)
 
 
 class First:
@@ -99,12 +103,17 @@ def load_dataset(name: str, **parameters: Any) -> Any:
     """
     spec = specs.parse_dataset(name)
     target = registry.get("dataset", spec.name).load()
-    taken = getattr(signature_of(target), "parameters", {"n": None})
     n: Any = parameters.get("n")
-    is_limited = n is not None and "n" not in taken
-    if is_limited and all(
-        parameter.kind is not parameter.VAR_KEYWORD for parameter in taken.values()
-    ):
-        del parameters["n"]
-    dataset = binding.make(Spec(spec.name, spec.config, {**spec.params, **parameters}), target)
-    return First(dataset, n) if is_limited else dataset
+    is_limited = False
+    signature = signature_of(target)
+    if n is not None and signature is not None:
+        accepted = signature.parameters
+        is_limited = "n" not in accepted
+        takes_any = any(p.kind is p.VAR_KEYWORD for p in accepted.values())
+        if is_limited and not takes_any:
+            del parameters["n"]
+    params = {**spec.params, **parameters}
+    dataset = binding.make(Spec(spec.name, spec.config, params), target)
+    if is_limited:
+        return First(dataset, n)
+    return dataset

@@ -30,19 +30,25 @@ def compact_requests(
 ) -> list[Any]:
     """Requests that refer to texts of the example and the output instead of repeating them."""
     texts = sorted(_find_texts(example, output).items(), key=lambda item: -len(item[1]))
+    if not isinstance(requests, list | tuple):
+        requests = [requests]
     before: Sequence[Any] = ()
     compacted = []
-    for request in requests if isinstance(requests, list | tuple) else [requests]:
+    for request in requests:
         messages = request.get("messages") if isinstance(request, Mapping) else None
-        if isinstance(messages, list | tuple):
-            same = 0
-            while same < min(len(before), len(messages)) and before[same] == messages[same]:
-                same += 1
-            new = {**request, "messages": messages[same:]}
-            compacted.append(_pack({**new, "same": same} if same else new, texts))
-            before = messages
-        else:
+        if not isinstance(messages, list | tuple):
             compacted.append(request)
+            continue
+        n_same = 0
+        for earlier, message in zip(before, messages, strict=False):
+            if earlier != message:
+                break
+            n_same += 1
+        new = {**request, "messages": messages[n_same:]}
+        if n_same:
+            new["same"] = n_same
+        compacted.append(_pack(new, texts))
+        before = messages
     return compacted
 
 
@@ -61,7 +67,9 @@ def expand_requests(example: Mapping[str, Any], output: Mapping[str, Any]) -> li
         for request in requests:
             whole = _unpack(dict(request), texts)
             if "messages" in whole:
-                before = [*before[: whole.pop("same", 0)], *map(dict, whole["messages"])]
+                n_same = whole.pop("same", 0)
+                before = before[:n_same]
+                before += map(dict, whole["messages"])
                 whole["messages"] = before
             expanded.append(whole)
     except (AttributeError, LookupError, TypeError, ValueError) as error:
@@ -73,19 +81,23 @@ def _find_texts(*fields: Mapping[str, Any]) -> dict[str, str]:
     """The long texts of an example and its output, by their digests."""
     found = {}
     for one in fields:
-        for value in (context_of(one), *map(one.get, _FIELDS)):
-            for text in _walk_texts(value):
-                if len(text) >= _SHORTEST:
-                    content = text.encode("utf-8", "surrogatepass")
-                    found[blake2b(content, digest_size=8).hexdigest()] = text
+        values = [context_of(one)]
+        values += map(one.get, _FIELDS)
+        for text in _walk_texts(values):
+            if len(text) >= _SHORTEST:
+                content = text.encode("utf-8", "surrogatepass")
+                digest = blake2b(content, digest_size=8).hexdigest()
+                found[digest] = text
     return found
 
 
 def _walk_texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Mapping | list | tuple):
-        for part in value.values() if isinstance(value, Mapping) else value:
+    elif isinstance(value, Mapping):
+        yield from _walk_texts(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for part in value:
             yield from _walk_texts(part)
 
 

@@ -24,7 +24,7 @@ from cbcore import secrets
 from cbcore.exceptions import SpecError
 from cbcore.files import FILE_SUFFIXES, is_address, notice_address
 
-__all__ = ("RANGE", "Spec", "may_be_sweep", "parse", "parse_chain", "parse_dataset")
+__all__ = ("Spec", "may_be_sweep", "parse", "parse_chain", "parse_dataset")
 
 # A colon ends a name (`mine:data.jsonl`), unless the text can only be a path: `./a:b.jsonl`, `C:\\`.
 # Behind the file of an address there may be a query: what signs it.

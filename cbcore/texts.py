@@ -32,10 +32,14 @@ def visible(text: str, *, keep: str = "") -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return _UNSEEN.sub(
-        lambda found: found[0] if found[0] in keep else found[0].encode("unicode_escape").decode(),
-        text,
-    )
+
+    def write_out(found: re.Match[str]) -> str:
+        character = found[0]
+        if character in keep:
+            return character
+        return character.encode("unicode_escape").decode()
+
+    return _UNSEEN.sub(write_out, text)
 
 
 def visible_json(text: str) -> str:
@@ -43,16 +47,27 @@ def visible_json(text: str) -> str:
 
     Line ends and tabs stay: they are between values, as JSON has them escaped inside of values.
     """
-    return _UNSEEN.sub(lambda f: f[0] if f[0] in "\n\r\t" else json.dumps(f[0])[1:-1], text)
+
+    def write_out(found: re.Match[str]) -> str:
+        character = found[0]
+        if character in "\n\r\t":
+            return character
+        return json.dumps(character).strip('"')
+
+    return _UNSEEN.sub(write_out, text)
 
 
 def joined_turns(turns: Any) -> str | None:
     """The texts of all turns with a blank line between them; None where one is no text."""
     if not isinstance(turns, list | tuple):
         return None
-    texts = [turn.get("content") if isinstance(turn, Mapping) else turn for turn in turns]
-    known = [text for text in texts if isinstance(text, str)]
-    return _BETWEEN_TURNS.join(known) if len(known) == len(texts) else None
+    texts = []
+    for turn in turns:
+        text = turn.get("content") if isinstance(turn, Mapping) else turn
+        if not isinstance(text, str):
+            return None
+        texts.append(text)
+    return _BETWEEN_TURNS.join(texts)
 
 
 def context_twin(example: Mapping[str, Any]) -> str | None:
@@ -63,7 +78,9 @@ def context_twin(example: Mapping[str, Any]) -> str | None:
     if context == example.get("question"):
         return "question"
     turns = example.get("turns")
-    return "turns" if turns and context == joined_turns(turns) else None
+    if turns and context == joined_turns(turns):
+        return "turns"
+    return None
 
 
 def with_rewritten_twin(before: Mapping[str, Any], after: dict[str, Any]) -> dict[str, Any]:
@@ -80,5 +97,8 @@ def with_rewritten_twin(before: Mapping[str, Any], after: dict[str, Any]) -> dic
         made["question"] = new
     turns = before.get("turns")
     if turns and turns == after.get("turns") and old == joined_turns(turns):
-        made["turns"] = [new if isinstance(turns[0], str) else {"role": "user", "content": new}]
+        turn: Any = new
+        if not isinstance(turns[0], str):
+            turn = {"role": "user", "content": new}
+        made["turns"] = [turn]
     return made

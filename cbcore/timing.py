@@ -12,7 +12,7 @@ import threading
 import time
 from types import TracebackType
 
-__all__ = ("waiting",)
+__all__ = ("current_waits", "waiting")
 
 
 class Waits:

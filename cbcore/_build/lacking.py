@@ -27,24 +27,29 @@ def require_all(builder: Builder, asked: Iterable[tuple[str, Any]]) -> None:
             continue
     if len(unknown) > 1:
         listed = ", ".join(f"{error.kind} {error.name!r}" for error in unknown)
-        raise UsageError(
-            f"not installed: {listed}", hint="\n".join(_hints(builder.catalog, unknown))
-        )
+        hint = _hint(builder.catalog, unknown)
+        raise UsageError(f"not installed: {listed}", hint=hint)
 
 
-def _hints(catalog: Catalog, unknown: Sequence[UnknownComponentError]) -> Iterator[str]:
-    packages = {error: catalog.packages_offering(error.kind, error.name)[:1] for error in unknown}
-    known = dict.fromkeys(package for found in packages.values() for package in found)
-    if known:
-        yield f"cb install {' '.join(known)}"
-    for error, found in packages.items():
-        if not found:
-            yield f"{error.kind} {error.name!r}: {error.hint}"
+def _hint(catalog: Catalog, unknown: Sequence[UnknownComponentError]) -> str:
+    """The command that installs what packages offer, then a hint for each other component."""
+    packages: dict[str, None] = {}
+    lines: list[str] = []
+    for error in unknown:
+        offering = catalog.packages_offering(error.kind, error.name)
+        if offering:
+            packages[offering[0]] = None
+        else:
+            lines.append(f"{error.kind} {error.name!r}: {error.hint}")
+    if packages:
+        lines.insert(0, f"cb install {' '.join(packages)}")
+    return "\n".join(lines)
 
 
 def _find_names(asked: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, str]]:
     """The names among the specs; none for an object or code of the user."""
     for kind, wanted in asked:
-        for spec in wanted if isinstance(wanted, list) else [wanted]:
+        specs = wanted if isinstance(wanted, list) else [wanted]
+        for spec in specs:
             if isinstance(spec, Spec) and spec.name != "py" and not spec.name.endswith(".py"):
                 yield kind, spec.name

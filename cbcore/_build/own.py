@@ -36,7 +36,11 @@ class FromFunction:
     def __init__(self, function: Callable[..., Any], role: str, name: str) -> None:
         self.function = function
         self.name = name
-        setattr(self, role, {"score": self._score, "ascore": self._ascore}.get(role, function))
+        if role == "score":
+            function = self._score
+        elif role == "ascore":
+            function = self._ascore
+        setattr(self, role, function)
 
     def __getattr__(self, attribute: str) -> Any:
         if attribute.startswith("__") or attribute == "function":
@@ -53,8 +57,10 @@ class FromFunction:
         """The files that the function reads, relative to its own folder."""
         function = _unwrap(self.function)
         files = getattr(function, "identity_files", ())
+        if isinstance(files, str):
+            files = [files]
         folder = Path(inspect.getsourcefile(function) or "").parent
-        return [str(folder / file) for file in ([files] if isinstance(files, str) else files)]
+        return [str(folder / file) for file in files]
 
     def _score(self, original: Any, processed: Any) -> Any:
         return self._name_score(self.function(original, processed))
@@ -63,9 +69,10 @@ class FromFunction:
         return self._name_score(await self.function(original, processed))
 
     def _name_score(self, scores: Any) -> Any:
+        if not isinstance(scores, bool | int | float):
+            return scores
         function = _unwrap(self.function)
-        is_number = isinstance(scores, bool | int | float)
-        return {function.__name__: float(scores)} if is_number else scores
+        return {function.__name__: float(scores)}
 
 
 def as_component(kind: str, value: Any) -> Any:
@@ -86,45 +93,54 @@ def from_function(
     """
     if spec.config is not None or kind not in _ROLES or not inspect.isroutine(target):
         return None
-    renamed = {key: value for key, value in spec.params.items() if key != "name"}
-    bound = binding.bind(
-        Spec(spec.name, None, renamed) if "name" not in _parameters(target) else spec,
-        target,
-        extra=extra,
-    )
+    name = spec.params.get("name")
+    if "name" not in _parameters(target):
+        params = {key: value for key, value in spec.params.items() if key != "name"}
+        spec = Spec(spec.name, None, params)
+    bound = binding.bind(spec, target, extra=extra)
     made = _in_role(kind, target, bound.keywords)
     if made is None:
         return None
-    made.name = str(spec.params.get("name", made.name))
+    if name is not None:
+        made.name = str(name)
     return made, bound.named_arguments
 
 
 def with_name(kind: Kind, value: Any, name: str) -> Any:
     """An object that does what its kind has to, under a name if it has none itself."""
-    lacks_name = kind.is_named and not isinstance(getattr(value, "name", None), str)
-    acts = any(callable(getattr(value, method, None)) for method in kind.methods)
-    return Renamed(value, name) if lacks_name and acts else value
+    if not kind.is_named or isinstance(getattr(value, "name", None), str):
+        return value
+    for method in kind.methods:
+        if callable(getattr(value, method, None)):
+            return Renamed(value, name)
+    return value
 
 
 def handed_arguments(kind: str, target: Any) -> tuple[str, ...]:
     """The parameters of a plain function that are not settings: the arguments of its method."""
     if _in_role(kind, target, {}) is None:
         return ()
-    return tuple(_parameters(target))[: _ROLES[kind][2]]
+    _, _, n_handed = _ROLES[kind]
+    return tuple(_parameters(target))[:n_handed]
 
 
 def likely_kind(target: Any) -> str | None:
     """The most likely kind of own code, by its methods or by the arguments of a function."""
     if inspect.isfunction(target):
-        kinds = [] if inspect.isgeneratorfunction(target) else [*_ROLES]
-        return next((kind for kind in kinds if _in_role(kind, target, {})), "dataset")
+        if not inspect.isgeneratorfunction(target):
+            for role in _ROLES:
+                if _in_role(role, target, {}):
+                    return role
+        return "dataset"
     if isinstance(target, list | tuple):
         return "dataset"
+    if isinstance(target, str):
+        return None
     # A dataset is last: other components can be iterated over, too.
     for kind in sorted(KINDS.values(), key=lambda kind: kind.name == "dataset"):
-        is_text = isinstance(target, str)
-        if not is_text and any(hasattr(target, method) for method in kind.methods):
-            return kind.name
+        for method in kind.methods:
+            if hasattr(target, method):
+                return kind.name
     return None
 
 
@@ -132,13 +148,17 @@ def _in_role(kind: str, target: Any, keywords: Mapping[str, Any]) -> FromFunctio
     """A function in the role of a kind, with arguments by keyword; None if it does not fit."""
     if kind not in _ROLES or not inspect.isroutine(target):
         return None
-    plain, awaited, n_handed = _ROLES[kind]
+    role, awaited, n_handed = _ROLES[kind]
     parameters = list(_parameters(target).values())
-    required = [p for p in parameters if p.default is p.empty and p.name not in keywords]
-    handed = [p for p in required if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    handed = []
+    for p in parameters:
+        is_positional = p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        if is_positional and p.default is p.empty and p.name not in keywords:
+            handed.append(p)
     if len(handed) != n_handed or handed != parameters[:n_handed]:
         return None
-    role = awaited if awaited and inspect.iscoroutinefunction(target) else plain
+    if awaited and inspect.iscoroutinefunction(target):
+        role = awaited
     function = functools.partial(target, **keywords) if keywords else target
     component = FromFunction(function, role, target.__name__)
     signature = signature_of(target)

@@ -19,10 +19,12 @@ def move_paths(folder: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a run file in that folder, with their paths as they are from here."""
     if folder == Path():
         return dict(settings)
-    moved = {key: _move(folder, value) for key, value in settings.items()}
-    if isinstance(cache := settings.get("cache_dir"), str):
+    moved: dict[str, Any] = _move(folder, settings)
+    cache = settings.get("cache_dir")
+    if isinstance(cache, str):
         moved["cache_dir"] = _move_path(folder, cache)
-    if isinstance(outputs := settings.get("outputs"), list):
+    outputs = settings.get("outputs")
+    if isinstance(outputs, list):
         moved["outputs"] = [_move_output(folder, output) for output in outputs]
     elif outputs is not None:
         moved["outputs"] = _move_output(folder, outputs)
@@ -33,28 +35,34 @@ def _move(folder: Path, value: Any) -> Any:
     if isinstance(value, Secret):  # from the environment, not from the file
         return value
     if isinstance(value, Spec):
-        config = value.config
-        if value.name == "py" and config is not None:
-            config = _move_code(folder, config)
-        elif value.name == "file" and config is not None:
-            config = _move_path(folder, config)
-        else:
-            config = _move(folder, config)
-        return attrs.evolve(value, config=config, params=_move(folder, dict(value.params)))
+        config = _move(folder, value.config)
+        if value.config is not None:
+            if value.name == "py":
+                config = _move_code(folder, value.config)
+            elif value.name == "file":
+                config = _move_path(folder, value.config)
+        return attrs.evolve(value, config=config, params=_move(folder, value.params))
     if isinstance(value, list):
         return [_move(folder, item) for item in value]
     if isinstance(value, Mapping):
         return {key: _move(folder, item) for key, item in value.items()}
-    if isinstance(value, str) and value.startswith("py:"):
-        return f"py:{_move_code(folder, value.removeprefix('py:'))}"
-    is_relative = isinstance(value, str) and value.startswith(("./", "../", ".\\", "..\\"))
-    return _move_path(folder, value) if is_relative else value
+    if not isinstance(value, str):
+        return value
+    if value.startswith("py:"):
+        path = _move_code(folder, value.removeprefix("py:"))
+        return f"py:{path}"
+    if value.startswith(("./", "../", ".\\", "..\\")):
+        return _move_path(folder, value)
+    return value
 
 
 def _move_code(folder: Path, path: str) -> str:
     """`./file.py:Name` from here; the name of an installed module stays what it is."""
-    file, dot, rest = path.partition(".py:")
-    return f"{_move_path(folder, f'{file}.py')}:{rest}" if dot else path
+    file, dot, name = path.partition(".py:")
+    if not dot:
+        return path
+    moved = _move_path(folder, f"{file}.py")
+    return f"{moved}:{name}"
 
 
 def _move_output(folder: Path, text: str) -> str:
@@ -62,7 +70,9 @@ def _move_output(folder: Path, text: str) -> str:
     if "=" not in text and ":" not in text and Path(text).suffix:
         return _move_path(folder, text)
     _, file = specs.parse_output(text)
-    return text if not file else text[: -len(file)] + _move_path(folder, file)
+    if not file:
+        return text
+    return text.removesuffix(file) + _move_path(folder, file)
 
 
 def _move_path(folder: Path, path: str) -> str:
@@ -71,5 +81,6 @@ def _move_path(folder: Path, path: str) -> str:
         return path
     joined = os.path.normpath(folder / place)
     # The beginning tells a file from the name of a module or of a component.
-    is_plain = not Path(joined).is_absolute() and not joined.startswith("..")
-    return f".{os.sep}{joined}" if is_plain and Path(joined).suffix == ".py" else joined
+    if Path(joined).suffix != ".py" or Path(joined).is_absolute() or joined.startswith(".."):
+        return joined
+    return f".{os.sep}{joined}"

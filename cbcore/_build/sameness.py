@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cbcore.provenance import digest
@@ -10,9 +10,22 @@ from cbcore.results import RunConfig
 
 MAY_DIFFER = frozenset(
     {
-        *("run_id", "started", "state", "state_reason", "rescored_from", "merged_from"),
-        *("settings", "shard", "sharding", "no_examples"),
-        *("concurrency", "executors", "max_errors", "fail_fast", "budget_tokens", "budget_usd"),
+        "run_id",
+        "started",
+        "state",
+        "state_reason",
+        "rescored_from",
+        "merged_from",
+        "settings",
+        "shard",
+        "sharding",
+        "no_examples",
+        "concurrency",
+        "executors",
+        "max_errors",
+        "fail_fast",
+        "budget_tokens",
+        "budget_usd",
     }
 )
 """What says which run it is, and what bounds a run without changing a row that it finished."""
@@ -34,27 +47,29 @@ def digest_of_request(config: RunConfig) -> str:
 def comparable(config: RunConfig) -> dict[str, Any]:
     """What a run says of itself, without what may differ between shards of one run."""
     found: dict[str, Any] = {}
-    for key, told in {**config, **config.get("settings", {})}.items():
-        if key not in MAY_DIFFER:
-            places = _FOLDERS | _PLACES_OF_DATA if key == "datasets" else _FOLDERS
-            found[key] = _without_places(told, places)
+    for key, value in {**config, **config.get("settings", {})}.items():
+        if key == "datasets":
+            found[key] = _without_places(value, _FOLDERS | _PLACES_OF_DATA)
+        elif key not in MAY_DIFFER:
+            found[key] = _without_places(value, _FOLDERS)
     return found
 
 
-def _without_places(told: Any, places: frozenset[str]) -> Any:
-    if isinstance(told, Mapping):
-        return {
-            key: (
-                {name: value for name, value in values.items() if name not in places}
-                if key == "params" and isinstance(values, Mapping)
-                else _without_places(values, places)
-            )
-            for key, values in told.items()
-            if key not in _OF_A_PLACE
-        }
-    if isinstance(told, list | tuple):
-        return [_without_places(one, places) for one in told]
-    return told
+def _without_places(data: Any, places: frozenset[str]) -> Any:
+    """The data without facts about an installation, and without `places` among parameters."""
+    if isinstance(data, list | tuple):
+        return [_without_places(item, places) for item in data]
+    if not isinstance(data, Mapping):
+        return data
+    kept = {}
+    for key, value in data.items():
+        if key in _OF_A_PLACE:
+            continue
+        if key == "params" and isinstance(value, Mapping):
+            kept[key] = {name: param for name, param in value.items() if name not in places}
+        else:
+            kept[key] = _without_places(value, places)
+    return kept
 
 
 def differences(one: Any, other: Any, where: str = "") -> Iterator[str]:
@@ -63,24 +78,25 @@ def differences(one: Any, other: Any, where: str = "") -> Iterator[str]:
         for key in dict.fromkeys([*one, *other]):
             inner = f"{where}.{key}" if where else str(key)
             yield from differences(one.get(key), other.get(key), inner)
-    elif _are_lists(one, other) and len(one) == len(other):
-        for number, (mine, yours) in enumerate(zip(one, other, strict=True), start=1):
-            yield from differences(mine, yours, f"{where} {_named(mine, number)}")
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for i, item in enumerate(one):
+            yield from differences(item, other[i], f"{where} {_name_item(item, i)}")
     elif one != other:
-        yield f"{where}: {_shown(one)} and {_shown(other)}"
+        yield f"{where}: {_shorten(one)} and {_shorten(other)}"
 
 
-def _are_lists(one: Any, other: Any) -> bool:
-    return isinstance(one, Sequence) and isinstance(other, Sequence) and not isinstance(one, str)
+def _name_item(item: Any, position: int) -> str:
+    """The name of a record in a list, or else its number."""
+    if isinstance(item, Mapping) and item.get("name") is not None:
+        return repr(item["name"])
+    return str(position + 1)
 
 
-def _named(record: Any, number: int) -> str:
-    name = record.get("name") if isinstance(record, Mapping) else None
-    return repr(name) if name is not None else str(number)
-
-
-def _shown(value: Any) -> str:
+def _shorten(value: Any) -> str:
     if isinstance(value, list):
-        return ", ".join(_named(one, n) for n, one in enumerate(value, start=1)) or "none"
+        names = [_name_item(item, i) for i, item in enumerate(value)]
+        return ", ".join(names) or "none"
     text = repr(value)
-    return text if len(text) <= 60 else f"{text[:60]}…"
+    if len(text) > 60:
+        text = f"{text[:60]}…"
+    return text

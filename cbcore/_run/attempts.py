@@ -6,7 +6,6 @@ Whatever a component does, an outcome comes of it; only the user's own interrupt
 from __future__ import annotations
 
 from collections.abc import Sequence
-from time import perf_counter
 
 import attrs
 
@@ -18,24 +17,18 @@ from cbcore._run.tracebacks import Raised
 from cbcore._run.work import Work
 from cbcore.components import describe_exception
 
-WORTH_SAVING_S = 0.002
-"""What takes this long is stored before anything else can happen to it, and on its own."""
-
 
 @attrs.define(eq=False, repr=False)
 class Attempt:
     """Calls a system that blocks, and asks the evaluators that can score at once.
 
-    `memo` keeps the output when the call is over, and with `out_of_turn` the scores when they
-    are there: where rows are made in another thread, that may be long before their turn. What
-    took no time at all is left to be kept with its row, which is now. Without a memo, an attempt
-    can be sent to another process.
+    `memo` stores the output when the call is over, and then the scores. Without a memo, an
+    attempt can be sent to another process.
     """
 
     called: SyncCaller
     scorers: Sequence[Scorer]
     memo: Memo | None = None
-    out_of_turn: bool = False
 
     def __call__(self, work: Work) -> Outcome:
         try:
@@ -44,17 +37,10 @@ class Attempt:
             raise
         except BaseException as error:  # noqa: BLE001 - the plugin boundary
             outcome = _failed(work, error)
-        memo = self.memo
-        if memo is None:
-            score(outcome, self.scorers)
-        elif self.out_of_turn or outcome.latency >= WORTH_SAVING_S:
-            memo.keep_output(outcome)
-            score(outcome, self.scorers)
-        else:
-            started = perf_counter()
-            score(outcome, self.scorers)
-            outcome.was_quick = perf_counter() - started < WORTH_SAVING_S
-        return memo.keep(outcome) if memo is not None and self.out_of_turn else outcome
+        if self.memo is None:
+            return score(outcome, self.scorers)
+        self.memo.keep_output(outcome)
+        return self.memo.keep(score(outcome, self.scorers))
 
 
 @attrs.frozen(eq=False, repr=False)

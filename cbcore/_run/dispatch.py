@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import attrs
 
 from cbcore._run import wire
-from cbcore._run.attempts import WORTH_SAVING_S
 from cbcore._run.calls import settled
 from cbcore._run.crews import Crews
 from cbcore._run.executors import Gate
@@ -264,19 +263,9 @@ class Dispatch:
             for one, result in zip(sent.examples, results, strict=False)
         ]
         self._ready.update(done)
-        self._keep(done, is_quick=answer.took_s < n_done * WORTH_SAVING_S)
+        for _, outcome in done:
+            self.keep(outcome)
         self._fresh.extendleft(reversed(sent.examples[n_done:]))
-
-    def _keep(self, done: Iterable[tuple[int, Outcome]], *, is_quick: bool) -> None:
-        """Keep what came back before its turn; what is due now, and took no time, with its row."""
-        due = self._wanted
-        while is_quick and due in self._ready:
-            due += 1
-        for place, outcome in done:
-            if place < due:
-                outcome.was_quick = True
-            else:
-                self.keep(outcome)
 
     def _finish(self, one: _Posted, outcome: Outcome) -> None:
         self._ready[one.place] = outcome

@@ -10,8 +10,7 @@ import attrs
 
 from cbcore._store.batches import KEY_BYTES, LARGEST_VALUE
 from cbcore._store.reading import Reader
-from cbcore._store.row_shelf import RowShelf
-from cbcore._store.rows import GrowingRows, each_encoded, each_encoded_as_numbers
+from cbcore._store.rows import GrowingRows
 from cbcore._store.shelf import OWNER_BYTES, Shelf
 from cbcore._store.store import Store
 from cbcore.identity import content_key
@@ -85,7 +84,7 @@ class Places:
     """
 
     outputs: Shelf
-    rows: RowShelf
+    rows: Shelf
     examples: KeptExamples | None
 
 
@@ -104,17 +103,14 @@ class Keeping:
         by it; they are still those of this run."""
         outputs = self._outputs.setdefault(system, (identity or _new_owner())[:OWNER_BYTES])
         shelf, rows = self._store.shelf("outputs", outputs), self._shelf_of_rows(system)
-        if self._texts:
-            rows.carry(shelf)
         return Places(shelf, rows, self._kept_examples(tag))
 
     def rows(self, system: str) -> GrowingRows:
         """The rows of a system as they are put on their shelf."""
         return GrowingRows(system, self._shelf_of_rows(system), Reader(self._store.path))
 
-    def _shelf_of_rows(self, system: str) -> RowShelf:
-        encode = each_encoded if self._texts else each_encoded_as_numbers
-        return self._store.row_shelf(self._rows.setdefault(system, _new_owner()), encode)
+    def _shelf_of_rows(self, system: str) -> Shelf:
+        return self._store.shelf("rows", self._rows.setdefault(system, _new_owner()))
 
     def _kept_examples(self, tag: str) -> KeptExamples | None:
         if not self._texts:

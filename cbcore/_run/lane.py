@@ -145,11 +145,10 @@ class Lane:
 
     def _stored(self, memo: Memo, outcomes: Iterator[Outcome]) -> Iterator[EvalRow]:
         """The rows of outcomes, which are stored with them."""
-        make_row, stored_row, store = self._make_row, memo.row, memo.store
         for outcome in outcomes:
-            yield stored_row(outcome, make_row)
-            if store.is_due:
-                store.keep_up()  # which ends the run where it cannot, but costs no row
+            yield memo.row(outcome, self._make_row)
+            if memo.store.is_due:
+                memo.store.keep_up()  # which ends the run where it cannot, but costs no row
 
     def _recorded(self, outcome: Outcome) -> EvalRow:
         if self._memo is None:
@@ -235,7 +234,7 @@ class Lane:
             return self._settled(executors.run_inline(Attempt(caller, direct, self._memo), work))
         return self._settled(
             executors.run_in_threads(
-                Attempt(caller, direct, self._memo, out_of_turn=True),
+                Attempt(caller, direct, self._memo),
                 work,
                 in_flight=self._in_flight,
                 unclaimed=unclaimed,

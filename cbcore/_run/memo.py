@@ -13,31 +13,27 @@ from itertools import chain, islice
 from typing import Any
 
 from cbcore._run.keeping import KeptExamples, Places
-from cbcore._run.outputs import ABSENT, StoredOutput, told_apart
+from cbcore._run.outputs import StoredOutput, told_apart
 from cbcore._run.scorers import Outcome, Scorer
 from cbcore._run.work import Work
 from cbcore._store.batches import KEY_BYTES, LARGEST_VALUE
-from cbcore._store.outputs import read_output, written_alone
-from cbcore._store.row_shelf import FULL
-from cbcore._store.rows import LINE_END, Beside
-from cbcore._store.shelf import Shelf
+from cbcore._store.outputs import payload_of, read_output, write_output
+from cbcore._store.rows import encoded, encoded_as_numbers
+from cbcore._store.shelf import FULL, Shelf
 from cbcore._store.store import Store
 from cbcore.components import describe_exception
 from cbcore.identity import content_key
 from cbcore.json_data import from_json, to_json, to_json_safe
 from cbcore.results import EvalRow, Scored
-from cbcore.secrets import are_known, hide, is_shown_in, visible
+from cbcore.secrets import hide, is_shown_in, visible
 
 _LARGEST_LOOKAHEAD = 128
 _LONGEST_WAIT_S = 0.002
 _NO_ADDRESS = bytes(KEY_BYTES)
-_TRIED_EVERY = 64
-"""After a row that did not carry its output, one in so many is tried again."""
 # An output is on the shelf of its system, under a digest of the example with the number of its
-# repeat; scores that were given at once stand with it, and its row, where that says as much as it
-# does. Other scores are on the shelf of their evaluator, under a digest of that first digest with
+# repeat. Scores are on the shelf of their evaluator, under a digest of that first digest with
 # the stored output. Nothing else is in a key: equal examples of two datasets share an output, and
-# equal outputs of two systems share such scores.
+# equal outputs of two systems share their scores.
 
 
 def _pulled(source: Iterator[Work], n: int, failures: list[BaseException]) -> list[Work]:
@@ -64,18 +60,12 @@ class Memo:
         self.store = store
         self._outputs = places.outputs
         self._put_row, self._waiting_rows = places.rows.put, places.rows.waiting
-        # Whether the last row carried its output. Mostly that stays so: where none does, only
-        # some are tried.
-        self._rows_carry = True
-        # One object for all that are alike: many of them, waiting, would be gone through by the
-        # garbage collector again and again.
-        self._last_beside: Beside = [], ""
         self.n_recalled = 0
         self._examples = places.examples
         self._example_place = 0
         keeps_texts = places.examples is not None
         self._scorers = {s.key: store.shelf("scores", i) for s, i in scorers if keeps_texts}
-        self._names = {key: shelf.name[1:].hex() for key, shelf in self._scorers.items()}
+        self._encoded = encoded if keeps_texts else encoded_as_numbers
         # A system that is new to the store is not looked up example by example.
         self._is_known = keeps_texts and not self._outputs.is_empty
         if self._is_known:
@@ -125,10 +115,9 @@ class Memo:
                 if known is None:
                     continue
                 recalled[work.key] = known
-                if len(known.scores) < len(wanted):
-                    content = content_key(work.key + known.payload)
-                    for scorer in wanted.keys() - known.scores.keys():
-                        wanted[scorer][content] = known
+                content = content_key(work.key + known.payload)
+                for outcomes in wanted.values():
+                    outcomes[content] = known
             work.recalled = known  # shared by examples of equal content
         for scorer, outcomes in wanted.items():
             found = self._scorers[scorer].get([*outcomes]) if outcomes else {}
@@ -139,16 +128,11 @@ class Memo:
                 )
 
     def _known(self, work: Work, value: bytes) -> StoredOutput | None:
-        """What is stored of an output, with the scores that stand with it."""
         output = read_output(value)
         if output is None:
             return None
-        own, handed_back, given, latency = output
-        scores: dict[int, Any] = {}
-        for scorer, name in self._names.items():
-            if name in given and None not in given[name].values():  # which were no numbers
-                scores[scorer] = given[name]
-        return StoredOutput(own, handed_back, latency, work.example, scores)
+        own, handed_back, latency = output
+        return StoredOutput(own, handed_back, latency, work.example, payload=payload_of(value))
 
     @property
     def fingerprint(self) -> str:
@@ -184,34 +168,8 @@ class Memo:
     def keep_output(self, outcome: Outcome) -> None:
         """Store what a call returned."""
         if payload := self._payload(outcome):
-            self._outputs.put((outcome.work.key, written_alone(outcome.latency, payload)))
-
-    def _keep_together(self, outcome: Outcome) -> bool:
-        """Store what a call returned and its scores as one value, if that is all there is to it.
-
-        Otherwise, as with a secret or a failure in it, it is left to `keep`.
-        """
-        work, output = outcome.work, outcome.output
-        if output is None or not work.key or work.recalled is not None or outcome.payload:
-            return False
-        if self._examples is None:
-            return False
-        given, names = {}, self._names
-        for scorer, scores in outcome.scores:
-            if type(scores) is not dict or scorer.key not in names:
-                return False
-            given[names[scorer.key]] = scores
-        try:
-            own, handed_back = told_apart(output, work.example)
-            value = to_json((own, handed_back, given, outcome.latency)) + LINE_END
-        except KeyboardInterrupt:
-            raise
-        except BaseException:  # noqa: BLE001 - who keeps them one by one tells what is odd
-            return False
-        if len(value) > LARGEST_VALUE or is_shown_in(value):
-            return False
-        self._outputs.put((work.key, value))
-        return True
+            self._outputs.put((outcome.work.key, write_output(outcome.latency, payload)))
+            outcome.payload = payload  # last: an interrupt before this loses nothing
 
     def _payload(self, outcome: Outcome) -> bytes:
         """What a call returned as it is stored; nothing where it need not or cannot be."""
@@ -234,7 +192,6 @@ class Memo:
         if len(payload) > LARGEST_VALUE:
             self._tell(f"the output for example {work.example_id!r} has {len(payload):,} bytes")
             return b""
-        outcome.payload = payload
         return payload
 
     def keep(self, outcome: Outcome) -> Outcome:
@@ -244,90 +201,38 @@ class Memo:
         if known is None and not outcome.payload:
             self.keep_output(outcome)
         payload = outcome.payload if known is None else known.payload
-        if not payload or not work.key:
+        scores = outcome.scores[outcome.n_kept :]
+        if not payload or not work.key or not scores:
             return outcome
         content = content_key(work.key + payload)
-        n_kept = outcome.n_kept
-        for scorer, scores in outcome.scores[n_kept:] if n_kept else outcome.scores:
+        for scorer, given in scores:
+            # None for an evaluator without an identity, or one that scores repeats together.
             shelf = self._scorers.get(scorer.key)
-            if shelf is None:
-                continue  # an evaluator without identity, or one that scores repeats together
-            if known is None or scorer.key not in known.scores:
-                self._keep_scores(shelf, content, scores)
-        outcome.n_kept = len(outcome.scores)
+            if shelf is not None and (known is None or scorer.key not in known.scores):
+                self._keep_scores(shelf, content, given)
+        outcome.n_kept += len(scores)
         return outcome
 
     # When it is the outcome's turn, in the thread that makes the rows.
 
     def remember(self, outcome: Outcome) -> None:
         """Store what is left of an outcome."""
-        if not (outcome.was_quick and self._keep_together(outcome)):
-            self._keep_rest(outcome)
-
-    def _keep_rest(self, outcome: Outcome) -> None:
-        known = outcome.work.recalled
-        if known is not None and len(known.scores) == len(self._scorers):
-            return  # nothing is new
-        if not outcome.payload or outcome.n_kept != len(outcome.scores):
-            self.keep(outcome)
+        self.keep(outcome)
         if outcome.had_secret:
             # The row is made of what is stored, so that a resumed run has the same.
             outcome.output = hide(outcome.output)
 
     def row(self, outcome: Outcome, make_row: Callable[[Outcome], EvalRow]) -> EvalRow:
         """The row of an outcome, stored behind those before it, and so is what is left of it."""
-        work, beside = outcome.work, None
-        may_carry = outcome.was_quick and (self._rows_carry or not work.index % _TRIED_EVERY)
-        if may_carry and not are_known():
-            row = make_row(outcome)
-            beside = self._beside(outcome, row)
-            self._rows_carry = beside is not None
-            if beside is None:
-                self.remember(outcome)
-        else:
-            # First: a secret is taken out of what the row is made of.
-            if not (outcome.was_quick and self._keep_together(outcome)):
-                self._keep_rest(outcome)
-            row = make_row(outcome)
-        if work.recalled is not None:
+        self.remember(outcome)
+        row = make_row(outcome)
+        if outcome.work.recalled is not None:
             row.recalled = True
             self.n_recalled += 1
-        self._put_row((work.address or _NO_ADDRESS, row, beside))
+        self._put_row((outcome.work.address or _NO_ADDRESS, self._encoded(row)))
         if len(self._waiting_rows) >= FULL:
             self.store.pack()
         return row
-
-    def _beside(self, outcome: Outcome, row: EvalRow) -> Beside | None:
-        """What a row needs to carry its output; None where it says less, or that is kept already.
-
-        It says enough where the response is all that the system made, and one evaluator gave all
-        the scores.
-        """
-        work, output, given = outcome.work, outcome.output, outcome.scores
-        if output is None or work.recalled is not None or outcome.payload or len(given) != 1:
-            return None
-        if work.key is not work.address or not work.key:
-            return None  # of a repeat, or without an address
-        example, response, handed_back = work.example, row.response, []
-        scorer, scores = given[0]
-        evaluator = self._names.get(scorer.key)
-        try:
-            if evaluator is None or type(scores) is not dict or scores != row.scores:
-                return None
-            for key, value in output.items():
-                passed = example.get(key, ABSENT)
-                if value is passed or (type(value) is type(passed) and value == passed):
-                    handed_back.append(key)
-                elif value is None or value is not response or key != "response":
-                    return None
-        except KeyboardInterrupt:
-            raise
-        except BaseException:  # noqa: BLE001 - who keeps them one by one tells what is odd
-            return None
-        last = self._last_beside
-        if handed_back != last[0] or evaluator != last[1]:
-            self._last_beside = handed_back, evaluator
-        return self._last_beside
 
     def _keep_scores(self, shelf: Shelf, content: bytes, scores: Any) -> None:
         """Store scores, and their details. What is missing or no number is asked again."""

@@ -8,7 +8,6 @@ from typing import Any
 import attrs
 
 from cbcore._run.work import ATOMS, private_copy
-from cbcore.json_data import to_json
 
 ABSENT = object()
 
@@ -23,11 +22,8 @@ class StoredOutput:
     example: Mapping[str, Any]
     # By the key of their scorer. Those of examples with equal content are one object, shared.
     scores: dict[int, Any] = attrs.Factory(dict)
-
-    @property
-    def payload(self) -> bytes:
-        """What stands for the output in the address of its scores."""
-        return to_json([self.own, self.handed_back], sort_keys=True)
+    # The JSON of the output, which is in the address of its scores. Workers do not need it.
+    payload: bytes = b""
 
     def output(self) -> dict[str, Any]:
         """The output, as the system returned it; nothing in it is the example's."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from cbcore._store.owned import abandoned, entries, hold
-from cbcore._store.rows import LINE_END, decoded, encoded
+from cbcore._store.rows import decoded, encoded
 from cbcore._store.tally import Tally
 from cbcore.exceptions import StoreError
 from cbcore.results import EvalRow
@@ -52,7 +52,7 @@ class DiskRows(Sequence[EvalRow]):
         """Add a row. Raises `StoreError` when there is no room for it."""
         if len(self._buffered) >= _BUFFERED_ROWS:
             self._write()
-        self._buffered.append(encoded(row) + LINE_END)
+        self._buffered.append(encoded(row) + b"\n")
         self.tally.add(row)
 
     def _write(self) -> None:
@@ -81,7 +81,7 @@ class DiskRows(Sequence[EvalRow]):
                 yield self._row(line)
 
     def _row(self, line: bytes) -> EvalRow:
-        return decoded(self._system, line[: -len(LINE_END)])
+        return decoded(self._system, line[:-1])
 
     @overload
     def __getitem__(self, index: int) -> EvalRow: ...

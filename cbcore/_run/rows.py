@@ -16,8 +16,9 @@ from cbcore.contexts import FORMS, is_same, pass_on
 from cbcore.exceptions import MissingScoreError, ScoringError
 from cbcore.identity import content_key
 from cbcore.json_data import to_json, to_json_safe
-from cbcore.results import CHANGED, EvalRow, Scored
+from cbcore.results import EvalRow, Scored
 from cbcore.results.causes import RETURNED, TRACEBACK
+from cbcore.results.eval_row import CHANGED
 from cbcore.secrets import are_known, blot, hide, redact, visible
 from cbcore.stats import CLUSTER
 from cbcore.tokens import TokenCounter

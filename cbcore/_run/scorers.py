@@ -86,8 +86,6 @@ class Outcome:
     scores: list[tuple[Scorer, Any]] = attrs.Factory(list)
     spent: Mapping[str, Any] = attrs.Factory(dict)
     raised: Raised | None = None
-    # `Attempt` writes it: whether neither the call nor its scores took any time to speak of.
-    was_quick: bool = False
     # `Memo.keep` writes these, in whatever thread has the outcome: the output as it is stored,
     # whether a secret was taken out of that, and how many of the scores are stored.
     payload: bytes = b""

@@ -8,17 +8,12 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import TypeAlias
-from zlib import decompressobj, error
+from zlib import compress, crc32, decompressobj, error
 
 import attrs
-
-try:  # the same format and numbers in a third of the time, or less
-    from isal.isal_zlib import compress, crc32
-except ImportError:  # where nobody has built it
-    from zlib import compress, crc32  # type: ignore[assignment]
 
 KEY_BYTES = 16
 """The length of every key: that of a digest of content."""
@@ -73,26 +68,15 @@ class Batch:
         return ((self.key(place), self.value(place)) for place in range(len(self)))
 
 
-def packed_values(shelf: bytes, keys: Sequence[bytes], values: Sequence[bytes]) -> Iterator[Packed]:
-    """Keys and their values as batches of a size that is quick to read back."""
+def packed(shelf: bytes, pairs: Sequence[Pair]) -> Iterator[Packed]:
+    """Pairs of key and value as batches of a size that is quick to read back."""
+    keys, values = [key for key, _ in pairs], [value for _, value in pairs]
     lengths = array(_LENGTH, map(len, values))
     for start, stop in _portions(lengths):
         of_these = b"".join(keys[start:stop])
         content = b"".join((lengths[start:stop].tobytes(), *values[start:stop]))
         data = compress(content, _QUICK)
         yield shelf, stop - start, of_these, data, _checksum(shelf, of_these, data)
-
-
-def also_on(shelf: bytes, batch: Packed) -> Packed:
-    """The same keys and values on another shelf."""
-    _, n, keys, data, _ = batch
-    return shelf, n, keys, data, _checksum(shelf, keys, data)
-
-
-def packed(shelf: bytes, pairs: Iterable[Pair]) -> Iterator[Packed]:
-    """As `packed_values`, of pairs of key and value."""
-    some = list(pairs)
-    return packed_values(shelf, [key for key, _ in some], [value for _, value in some])
 
 
 def _portions(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:

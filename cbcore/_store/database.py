@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cbcore.exceptions import StoreError
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 FILE_NAME = "store.sqlite3"
 
 _LOCK_WAIT_S = 60.0

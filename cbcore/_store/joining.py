@@ -10,8 +10,8 @@ from typing import Any
 
 from cbcore._store.reading import KeptTexts, Reader, kept_rows
 from cbcore._store.records import RunRecord
-from cbcore._store.row_shelf import FULL
-from cbcore._store.shelf import OWNER_BYTES, Shelf
+from cbcore._store.rows import encoded
+from cbcore._store.shelf import FULL, OWNER_BYTES, Shelf
 from cbcore._store.store import Store
 from cbcore._store.tally import Tally
 from cbcore.exceptions import StoreError
@@ -36,11 +36,11 @@ def put_rows(
 ) -> str:
     """Keep rows of a new run, in this order, and count them. Returns the owner of their shelf."""
     owner = os.urandom(OWNER_BYTES)
-    shelf = store.row_shelf(owner)
+    shelf = store.shelf("rows", owner)
     made.append(shelf)
     for key, row in rows:
         tally.add(row)
-        shelf.put((key, row, None))
+        shelf.put((key, encoded(row)))
         if len(shelf.waiting) >= FULL:
             store.pack()
             if store.is_due:

@@ -19,7 +19,7 @@ from cbcore._store.shelf import EXAMPLES, OUTPUTS, ROWS, Written
 from cbcore.exceptions import StoreError
 from cbcore.identity import content_key
 from cbcore.json_data import from_json
-from cbcore.results import NO_TEXTS, SearchableTexts, Texts
+from cbcore.results import SearchableTexts, Texts
 
 
 class Reader:
@@ -105,10 +105,10 @@ class KeptTexts(SearchableTexts):
     def _behind(self, rows: StoredRows, place: int, outputs: bytes) -> Texts:
         content, key = self._addresses(rows, place)
         if content is None:
-            return NO_TEXTS
+            return Texts()
         example, output = _example(content), None
         if example is None:
-            return NO_TEXTS
+            return Texts()
         for _, value in self._shelf(outputs).find([key]):
             output = returned(value, example)
         return Texts(example, output)

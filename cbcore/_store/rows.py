@@ -6,15 +6,15 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, TypeAlias, overload
+from typing import TYPE_CHECKING, overload
 
 from cbcore._store.batches import KEY_BYTES, Pair
 from cbcore._store.shelf import Written
 from cbcore._store.tally import Tally
 from cbcore.components import describe_exception
 from cbcore.json_data import from_json, to_json, to_json_safe
-from cbcore.results import ROW_FIELDS, EvalRow, RowsBySystem
-from cbcore.secrets import are_known, hide, is_shown_in
+from cbcore.results.eval_row import ROW_FIELDS, EvalRow, RowsBySystem
+from cbcore.secrets import hide, is_shown_in
 from cbcore.stats import CLUSTER
 
 if TYPE_CHECKING:
@@ -24,28 +24,29 @@ if TYPE_CHECKING:
 _FIELDS = tuple(name for name in ROW_FIELDS if name != "system")
 _N_FIELDS = len(_FIELDS)
 _fields_of = attrgetter(*_FIELDS)
-SCORES, METADATA, LATENCY, RESPONSE = map(
-    _FIELDS.index, ("scores", "metadata", "latency", "response")
-)
-
-LINE_END = b"\n"
-"""The end of a row that carries its output. JSON as it is written here has none."""
-
-Beside: TypeAlias = "tuple[list[str], str]"
-"""What an output has beside its row, which has the response, the scores and the latency: the names
-of what was only handed back, and the evaluator that gave the scores."""
-N_BESIDE = 2
-Encode: TypeAlias = "Callable[[Sequence[EvalRow], Sequence[Beside | None]], list[bytes]]"
 
 
-def encoded(row: EvalRow, beside: Beside | None = None) -> bytes:
-    """A row as it is stored: its fields in their order, to which a later version may add.
+def encoded(row: EvalRow) -> bytes:
+    """A row as the store writes it, without known secrets: its fields in their order."""
+    return _without_secrets(_encoded, row)
 
-    With what its output has beside it, it is a line.
-    """
+
+def encoded_as_numbers(row: EvalRow) -> bytes:
+    """As `encoded`, without the response and without metadata other than numbers."""
+    return _without_secrets(_encoded_as_numbers, row)
+
+
+def _without_secrets(encode: Callable[[EvalRow], bytes], row: EvalRow) -> bytes:
+    value = encode(row)
+    if is_shown_in(value):
+        value = encode(dataclasses.replace(row, **hide(row.to_dict())))
+    return value
+
+
+def _encoded(row: EvalRow) -> bytes:
     data = _fields_of(row)
     try:
-        return to_json(data) if beside is None else to_json((*data, *beside)) + LINE_END
+        return to_json(data)
     except TypeError:
         pass
     try:  # metadata a system made of other things than plain data
@@ -58,42 +59,9 @@ def encoded(row: EvalRow, beside: Beside | None = None) -> bytes:
         return to_json(_fields_of(bare))
 
 
-def each_encoded(rows: Sequence[EvalRow], besides: Sequence[Beside | None]) -> list[bytes]:
-    """Rows as they are stored, without known secrets."""
-    return _without_secrets(encoded, rows, list(map(encoded, rows, besides)))
-
-
-def each_encoded_as_numbers(
-    rows: Sequence[EvalRow],
-    besides: Sequence[Beside | None],
-) -> list[bytes]:
-    """As `each_encoded`, with neither what a model said nor what was noted beside."""
-    return _without_secrets(_numbers, rows, list(map(_numbers, rows)))
-
-
-def _without_secrets(
-    encode: Callable[[EvalRow], bytes], rows: Sequence[EvalRow], values: list[bytes]
-) -> list[bytes]:
-    if not are_known():
-        return values
-    # A row that has one does not carry its output: that is asked for again.
-    return [
-        encode(dataclasses.replace(row, **hide(row.to_dict()))) if is_shown_in(value) else value
-        for row, value in zip(rows, values, strict=True)
-    ]
-
-
-def _numbers(row: EvalRow) -> bytes:
-    """As `encoded`, with neither what a model said nor what was noted beside."""
-    fields = _fields_of(row)  # a row made of another takes longer than all the rest
-    between, after = fields[METADATA + 1 : RESPONSE], fields[RESPONSE + 1 :]
-    noted = fields[METADATA]
-    if noted:
-        noted = {k: v for k, v in noted.items() if isinstance(v, int | float) or k == CLUSTER}
-    try:
-        return to_json((*fields[:METADATA], noted, *between, None, *after))
-    except TypeError:
-        return encoded(dataclasses.replace(row, response=None, metadata=noted))
+def _encoded_as_numbers(row: EvalRow) -> bytes:
+    metadata = {k: v for k, v in row.metadata.items() if isinstance(v, int | float) or k == CLUSTER}
+    return _encoded(dataclasses.replace(row, response=None, metadata=metadata))
 
 
 def decoded(system: str, value: bytes | None) -> EvalRow:
@@ -101,8 +69,6 @@ def decoded(system: str, value: bytes | None) -> EvalRow:
     # Plain, as it is passed for every row by every metric.
     try:
         fields = from_json(value)  # type: ignore[arg-type]
-        if value[-1:] == LINE_END:  # type: ignore[index]
-            del fields[-N_BESIDE:]
         row = EvalRow(system, *fields[:_N_FIELDS])
         # A file may come from anybody.
         if type(row.scores) is dict and type(row.metadata) is dict and type(row.missing) is dict:

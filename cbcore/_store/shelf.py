@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from cbcore._store.batches import (
     KEY_BYTES,
+    MOST_VALUES,
     Batch,
     Packed,
     Pair,
-    packed_values,
+    packed,
     unpacked,
 )
 from cbcore.exceptions import StoreError
@@ -29,7 +30,6 @@ from cbcore.exceptions import StoreError
 if TYPE_CHECKING:
     import sqlite3
 
-    from cbcore._store.row_shelf import RowShelf
     from cbcore._store.store import Store
 
 OUTPUTS, SCORES, EXAMPLES, ROWS = b"o", b"s", b"e", b"r"
@@ -37,6 +37,9 @@ SORTS = {"outputs": OUTPUTS, "scores": SCORES, "examples": EXAMPLES, "rows": ROW
 OWNER_BYTES = 8
 """Of an identity. Two owners could be taken for each other only if 64 bits of theirs were equal:
 not to be expected before a store holds the results of billions of them."""
+
+FULL = 2 * MOST_VALUES
+"""The length of `Shelf.waiting` that makes a batch."""
 
 _OPEN_BATCHES = 4
 _START = "Q"
@@ -215,14 +218,12 @@ class Shelf:
         self.waiting: list[Any] = []
         self.put: Callable[[Sequence[Any]], None] = self.waiting.extend
         self.written: Written | None = None
-        # Shelves of rows that carry what belongs here.
-        self.carriers: list[RowShelf] = []
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """The values stored under these keys; absent ones are left out."""
         found = self._store.find(self, keys)
         wanted = set(keys)
-        recent = self._store.uncommitted(self, wanted)
+        recent = self._store.uncommitted(self)
         found.update((key, value) for key, value in recent if key in wanted)
         return found
 
@@ -231,16 +232,16 @@ class Shelf:
 
         Only for who holds the lock of packing.
         """
-        keys, values = self.taken_out()
-        made = list(packed_values(self.name, keys, values))
+        pairs = self.waiting_pairs()
+        made = list(packed(self.name, pairs))
         # All that takes time is done: an interrupt before this finds everything still waiting.
         batches += made
-        del self.waiting[: 2 * len(keys)]
+        del self.waiting[: 2 * len(pairs)]
 
-    def taken_out(self) -> tuple[list[bytes], list[bytes]]:
-        """The keys of what is waiting, and the values as they will be written."""
+    def waiting_pairs(self) -> list[Pair]:
+        """The keys and values in memory that are in no batch yet."""
         waiting = self.waiting[:]
-        return waiting[::2], waiting[1::2]
+        return list(zip(waiting[::2], waiting[1::2], strict=True))
 
     def left_waiting(self) -> list[Pair]:
         """What is in memory only, after all was brought to the disk that could be."""

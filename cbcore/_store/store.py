@@ -14,9 +14,9 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 from zlib import compress, crc32
 
 from cbcore._store.batches import Packed, Pair, inflated, unpacked
@@ -30,14 +30,10 @@ from cbcore._store.database import (
     transaction,
 )
 from cbcore._store.records import Manifest, RunRecord
-from cbcore._store.row_shelf import RowShelf
-from cbcore._store.rows import Encode, each_encoded
 from cbcore._store.shelf import OWNER_BYTES, SORTS, Shelf, Written
 from cbcore.exceptions import StoreError
 from cbcore.json_data import from_json, to_json, to_json_safe
 from cbcore.secrets import hide
-
-AnyShelf = TypeVar("AnyShelf", bound=Shelf)
 
 _MOST_PACKED = 256
 _LARGEST_DOCUMENT = 256_000_000
@@ -98,16 +94,9 @@ class Store:
 
     def shelf(self, sort: str, owner: bytes) -> Shelf:
         """The shelf of an owner for one sort of values; the same one each time."""
-        return self._kept(Shelf(self, _shelf_name(sort, owner)))
-
-    def row_shelf(self, owner: bytes, encode: Encode = each_encoded) -> RowShelf:
-        """The shelf of rows of an owner; the same one each time."""
-        return self._kept(RowShelf(self, _shelf_name("rows", owner), encode))
-
-    def _kept(self, made: AnyShelf) -> AnyShelf:
-        """The shelf of that name, if there is one already."""
+        made = Shelf(self, _shelf_name(sort, owner))
         with self._packing:
-            shelf = cast(AnyShelf, self._shelves.setdefault(made.name, made))
+            shelf = self._shelves.setdefault(made.name, made)
         if self._committer is None:
             self._start_committing()
         return shelf
@@ -151,18 +140,13 @@ class Store:
             except sqlite3.Error as error:
                 raise failure(self.path, "read", error) from error
 
-    def uncommitted(self, shelf: Shelf, wanted: Container[bytes] | None = None) -> list[Pair]:
-        """What was put on a shelf and is not on the disk yet; at least what is wanted of it."""
+    def uncommitted(self, shelf: Shelf) -> list[Pair]:
+        """What was put on a shelf and is not on the disk yet."""
         with self._packing:
-            keys, values = shelf.taken_out()
-            carried = [pair for carrier in shelf.carriers for pair in carrier.carried(wanted)]
+            waiting = shelf.waiting_pairs()
             mine = [batch for batch in (*self._writing, *self._packed) if batch[0] == shelf.name]
         packed_before = [batch for values in mine if (batch := unpacked(*values)) is not None]
-        return [
-            *(pair for batch in packed_before for pair in batch.pairs()),
-            *zip(keys, values, strict=True),
-            *carried,
-        ]
+        return [*(pair for batch in packed_before for pair in batch.pairs()), *waiting]
 
     def count_of(self, shelf: Shelf) -> int:
         """How many values are on the disk of a shelf, now."""

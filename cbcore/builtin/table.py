@@ -17,58 +17,89 @@ class PlainTable:
     extension = "txt"
 
     def render(self, result: EvalResult) -> str:
-        """A column per system; what no metric says is a mean over the rows that have it."""
+        """One column per system. Without metrics, the table shows means over the rows."""
         grouped = result.rows_by_system()
-        metrics = list(dict.fromkeys(m for values in result.summary.values() for m in values))
-        lines = [("", *map(_plain, grouped))]
+        metrics: dict[str, None] = {}
+        for values in result.summary.values():
+            metrics |= dict.fromkeys(values)
+        lines = [["", *map(_plain, grouped)]]
         for metric in metrics:
-            values = (result.summary.get(system, {}).get(metric) for system in grouped)
-            lines.append((metric, *map(_shown, values)))
+            line = [metric]
+            for system in grouped:
+                value = result.summary.get(system, {}).get(metric)
+                line.append(_format_number(value))
+            lines.append(line)
         if not metrics:
             lines += _means(grouped)
-        counts = [result.counts()[system] for system in grouped]
+        counts = result.counts()
         for name in ("scored", "errored", "total"):
-            lines.append((name, *(str(getattr(count, name)) for count in counts)))
-        return "\n".join([*_columns(lines), "", *_remarks(result)]).rstrip() + "\n"
+            line = [name]
+            for system in grouped:
+                line.append(str(getattr(counts[system], name)))
+            lines.append(line)
+        printed = [*_align(lines), "", *_remarks(result)]
+        return "\n".join(printed).rstrip() + "\n"
 
 
-def _means(grouped: Mapping[str, Sequence[EvalRow]]) -> Iterator[tuple[str, ...]]:
-    """The mean of every score, and of tokens, over the rows that are not errored."""
-    done = [[row for row in rows if row.error is None] for rows in grouped.values()]
-    for score in dict.fromkeys(score for rows in done for row in rows for score in row.scores):
-        values = ([row.scores[score] for row in rows if score in row.scores] for rows in done)
-        yield (f"mean {score}", *(_shown(_mean(found)) for found in values))
+def _means(grouped: Mapping[str, Sequence[EvalRow]]) -> Iterator[list[str]]:
+    """The mean of each score and of the tokens over the rows without an error."""
+    done: list[list[EvalRow]] = []
+    scores: dict[str, None] = {}
+    for rows in grouped.values():
+        without_error = [row for row in rows if row.error is None]
+        done.append(without_error)
+        for row in without_error:
+            scores |= dict.fromkeys(row.scores)
+    for score in scores:
+        line = [f"mean {score}"]
+        for rows in done:
+            values = [row.scores[score] for row in rows if score in row.scores]
+            line.append(_format_mean(values))
+        yield line
     for name in ("input_tokens", "output_tokens"):
-        means = (_mean([getattr(row, name) for row in rows]) for rows in done)
-        yield (f"mean {name}", *map(_shown, means))
+        line = [f"mean {name}"]
+        for rows in done:
+            values = [getattr(row, name) for row in rows]
+            line.append(_format_mean(values))
+        yield line
 
 
 def _remarks(result: EvalResult) -> Iterator[str]:
-    """What the numbers rest on, and what went wrong."""
-    yield f"score {result.config.get('score_field', '')} · run {result.config.get('run_id', '')}"
+    """The score and run behind the numbers, the verdicts, and the problems."""
+    config = result.config
+    yield f"score {config.get('score_field', '')} · run {config.get('run_id', '')}"
     for verdict in result.verdicts:
         yield _plain(verdict.sentence)
     for problem in result.problems:
         yield f"! {_plain(problem)}"
-    if result.config.get("state", "finished") != "finished":
-        yield f"! The run {result.config.get('state')}: these numbers cover what was done."
+    state = config.get("state", "finished")
+    if state != "finished":
+        yield f"! The run {state}: these numbers cover what was done."
 
 
-def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None
+def _format_mean(values: Sequence[float]) -> str:
+    if not values:
+        return "-"
+    return _format_number(sum(values) / len(values))
 
 
-def _shown(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+def _format_number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    if abs(value) < 1000:
+        return f"{value:.4g}"
+    return f"{value:,.0f}"
 
 
 def _plain(text: str) -> str:
-    return visible(str(text).translate(_BLANKS))
+    return visible(text.translate(_BLANKS))
 
 
-def _columns(lines: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Names to the left, numbers to the right."""
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+def _align(lines: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The lines with names aligned to the left and numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
-        numbers = (cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))
-        yield "  ".join([line[0].ljust(widths[0]), *numbers]).rstrip()
+        cells = [line[0].ljust(widths[0])]
+        for cell, width in zip(line[1:], widths[1:], strict=True):
+            cells.append(cell.rjust(width))
+        yield "  ".join(cells).rstrip()

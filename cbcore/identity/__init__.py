@@ -47,26 +47,29 @@ def identify(obj: Any, record: Mapping[str, Any] | None) -> tuple[bytes, list[Se
     if isinstance(obj, Renamed):
         return identify(obj.system, record)
     if isinstance(obj, Chain):
-        records = (record or {}).get("stages") or [None] * len(obj.stages)
-        stages = [identify(s, r) for s, r in zip(obj.stages, records, strict=True)]
-        key = content_key(b"chain" + b"".join(identity for identity, _ in stages))
-        return key, [part for _, parts in stages for part in parts]
-    facts, parts = described(obj, record)
-    told: dict[str, Any] = {"scheme": _SCHEME, "object": facts}
+        records: Any = record.get("stages") if record else None
+        if not records:
+            records = [None] * len(obj.stages)
+        content = b"chain"
+        seen: list[Seen] = []
+        for stage, stage_record in zip(obj.stages, records, strict=True):
+            identity, parts = identify(stage, stage_record)
+            content += identity
+            seen += parts
+        return content_key(content), seen
+    facts, seen = described(obj, record)
+    data: dict[str, Any] = {"scheme": _SCHEME, "object": facts}
     if record is not None:
-        told |= {key: record.get(key) for key in ("component", "plugin", "version", "params")}
-        if without := left_out(type(obj)):
+        for key in ("component", "plugin", "version", "params"):
+            data[key] = record.get(key)
+        without = left_out(type(obj))
+        if without:
             params = record.get("params") or {}
-            told["params"] = {key: value for key, value in params.items() if key not in without}
-        told["maker"] = digest_of_maker(str(record.get("component")))
-    return content_key(to_json(told, sort_keys=True)), parts
-
-
-_empty = blake2b(digest_size=16)
+            data["params"] = {key: value for key, value in params.items() if key not in without}
+        data["maker"] = digest_of_maker(str(record.get("component")))
+    return content_key(to_json(data, sort_keys=True)), seen
 
 
 def content_key(content: bytes) -> bytes:
     """The address of something in the store: a digest of its content."""
-    digest = _empty.copy()  # quicker than to make one of that size
-    digest.update(content)
-    return digest.digest()
+    return blake2b(content, digest_size=16).digest()

@@ -15,7 +15,7 @@ import types
 import weakref
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import attrs
 
@@ -39,6 +39,9 @@ from cbcore.introspection import (
 )
 from cbcore.secrets import HIDDEN, is_secret_name, visible, without_credentials
 
+Record: TypeAlias = Mapping[str, Any] | None
+"""What a result records of a component, if anything."""
+
 _MAX_DEPTH = 6
 _WITHOUT_SETTINGS = {
     "_asyncio",
@@ -57,7 +60,7 @@ _WITHOUT_SETTINGS = {
 """Modules of Python whose objects say how something is done, never what comes of it."""
 
 
-def described(obj: Any, record: Mapping[str, Any] | None = None) -> tuple[Any, list[Seen]]:
+def described(obj: Any, record: Record = None) -> tuple[Any, list[Seen]]:
     """All that an object says of itself: what it declares, or its class, code and attributes.
 
     With it come the objects it is made of, as they are now. Raises `UnidentifiableError` where
@@ -84,7 +87,7 @@ class _At:
     classes: tuple[type, ...] = ()
 
     @classmethod
-    def start(cls, record: Mapping[str, Any] | None) -> _At:
+    def start(cls, record: Record) -> _At:
         return cls(public_only=record is not None and record.get("plugin") != "python")
 
     def below(self, name: str) -> _At:
@@ -102,7 +105,7 @@ class Seen:
 
     obj: Any
     at: _At
-    record: Mapping[str, Any] | None
+    record: Record
     attributes: dict[str, Any]
 
 
@@ -113,62 +116,69 @@ class _OpaqueError(UnidentifiableError):
 # -- objects -----------------------------------------------------------------------------------
 
 
-def _described(obj: Any, at: _At, record: Mapping[str, Any] | None = None) -> Any:
-    facts: dict[str, Any]
+def _described(obj: Any, at: _At, record: Record = None) -> Any:
+    facts: dict[str, Any] = {}
+    cls = type(obj)
     declared = getattr(obj, "identity", None)
     if declared is not None:
-        given = declared() if callable(declared) else declared
-        facts = {"declared": _plain("identity", given, at)}
+        if callable(declared):
+            declared = declared()
+        facts["declared"] = _plain("identity", declared, at)
     else:
-        facts = {
-            "type": type_path(obj),
-            "source": digest_of_class(type(obj)),
-            "classes": [] if at.public_only else _own_classes(type(obj), at),
-            "attributes": _attributes(obj, at, record),
-        }
-    if files := getattr(obj, "identity_files", None):
-        facts["files"] = digests_of_files(files, type(obj))
+        facts["type"] = type_path(obj)
+        facts["source"] = digest_of_class(cls)
+        facts["classes"] = []
+        if not at.public_only:
+            facts["classes"] = _own_classes(cls, at)
+        facts["attributes"] = _attributes(obj, at, record)
+    files = getattr(obj, "identity_files", None)
+    if files:
+        facts["files"] = digests_of_files(files, cls)
     return facts
 
 
-def _attributes(obj: Any, at: _At, record: Mapping[str, Any] | None) -> dict[str, Any]:
+def _attributes(obj: Any, at: _At, record: Record) -> dict[str, Any]:
     """What an object keeps, described; where that cannot tell how it was made, an error."""
-    kept, without = instance_attributes(obj), left_out(type(obj))
-    parameters = [p.name for p in parameters_of(type(obj))]
-    users_own = not at.public_only and _is_own_class(type(obj))
+    cls = type(obj)
+    ignored = _ignored_names(cls)
+    ignored.update(left_out(cls))
+    parameters = [p.name for p in parameters_of(cls)]
+    users_own = not at.public_only and _is_own_class(cls)
     described: dict[str, Any] = {}
-    opaque: dict[str, Any] = {}
-    for key, value in kept.items():
-        if key == "identity_files" or (key == "name" and _is_label(type(obj))):
-            continue
-        if key in without:
+    readable: dict[str, Any] = {}
+    opaque: list[str] = []
+    for key, value in instance_attributes(obj).items():
+        if key in ignored:
             continue
         is_public = not key.startswith("_") or key[1:] in parameters
         if not is_public and (not users_own or key.startswith("__")):
             continue
+        inside = at if is_public else at.in_private()
         try:
-            described[key] = _plain(key, value, at if is_public else at.in_private())
+            described[key] = _plain(key, value, inside)
+            readable[key] = value
         except UnidentifiableError as error:
             if is_public and not isinstance(error, _OpaqueError):
                 raise
             described[key] = type_path(value)
-            opaque[key] = value
+            opaque.append(key)
     if users_own and opaque and not _is_made_by_name(obj, record):
-        told = {key: kept[key] for key in described.keys() - opaque.keys()}
-        known = records.flatten_records(obj, told).keys()
-        _check_parameters(obj, parameters, known, next(iter(opaque)))
+        known = records.flatten_records(obj, readable)
+        _check_parameters(obj, parameters, known, opaque[0])
     described = _as_before_use(obj, described)
     at.seen.append(Seen(obj, at, record, described))
     return described
 
 
-def _is_label(cls: type) -> bool:
-    """Whether a class says that its name changes nothing; for its subclasses it cannot."""
-    return vars(cls).get("name_is_label") is True
+def _ignored_names(cls: type) -> set[str]:
+    """Attributes that are not described. A subclass does not inherit `name_is_label`."""
+    if vars(cls).get("name_is_label") is True:
+        return {"identity_files", "name"}
+    return {"identity_files"}
 
 
 def left_out(cls: type) -> tuple[str, ...]:
-    """What a class says that changes nothing; for its subclasses it cannot."""
+    """The attributes that a class declares irrelevant. A subclass does not inherit them."""
     return tuple(vars(cls).get("identity_without") or ())
 
 
@@ -182,7 +192,7 @@ def _check_parameters(obj: Any, parameters: list[str], known: Any, opaque: str) 
             )
 
 
-def _is_made_by_name(obj: Any, record: Mapping[str, Any] | None) -> bool:
+def _is_made_by_name(obj: Any, record: Record) -> bool:
     """Whether an object was made from a spec, so that its record has all it was given."""
     return record is not None and record.get("component") != type_path(obj)
 
@@ -200,16 +210,16 @@ def _is_own_class(cls: type) -> bool:
 
 def _class_members(cls: type, at: _At) -> dict[str, Any]:
     described: dict[str, Any] = {}
-    inside = attrs.evolve(at, classes=(*at.classes, cls), own_only=not _is_local(cls))
+    is_local = _is_local(cls)
+    inside = attrs.evolve(at, classes=(*at.classes, cls), own_only=not is_local)
+    ignored = {"identity_without", "name_is_label"} | _ignored_names(cls)
     for name, value in members(cls):
-        if name in ("identity_files", "identity_without", "name_is_label") or (
-            name == "name" and _is_label(cls)
-        ):
+        if name in ignored:
             continue
         try:
             described[name] = _plain(name, value, inside)
         except UnidentifiableError:
-            if isinstance(value, types.FunctionType) and _is_local(cls):
+            if is_local and isinstance(value, types.FunctionType):
                 raise
             described[name] = type_path(value)
     described = _as_before_use(cls, described)
@@ -224,10 +234,10 @@ def _is_local(cls: type) -> bool:
 
 def _object(value: Any, at: _At, name: str) -> Any:
     """An object that something is made of."""
-    file = file_of_class(type(value))  # type: ignore[arg-type]
-    if getattr(value, "identity", None) is not None or (file is not None and is_own(file)):
+    cls: type = type(value)
+    if getattr(value, "identity", None) is not None or _is_own_class(cls):
         return _described(value, at.below(name))
-    package = type(value).__module__.partition(".")[0]
+    package = cls.__module__.partition(".")[0]
     if package in _WITHOUT_SETTINGS:
         return type_path(value)
     if package == "builtins" or package in sys.stdlib_module_names:
@@ -236,7 +246,9 @@ def _object(value: Any, at: _At, name: str) -> Any:
         raise _OpaqueError(f"{name!r} is an object of {package}")
     if public_attributes(value):
         return _described(value, at.below(name))
-    source = None if file is None else digest_of_class(type(value))
+    source = None
+    if file_of_class(cls) is not None:
+        source = digest_of_class(cls)
     return [source, _reduced(value, at.below(name), name)]
 
 
@@ -247,8 +259,11 @@ def _reduced(value: Any, at: _At, name: str) -> Any:
         made = value.__reduce_ex__(2) if reduce is None else reduce(value)
         if isinstance(made, str):
             return [type_path(value), made]
-        made_of = [list(part) if isinstance(part, Iterator) else part for part in made]
-        return [type_path(value), *(_plain(name, part, at) for part in made_of)]
+        facts = [type_path(value)]
+        for part in made:
+            data = list(part) if isinstance(part, Iterator) else part
+            facts.append(_plain(name, data, at))
+        return facts
     raise _OpaqueError(f"{name!r} is a {type_path(value)}") from tried.error
 
 
@@ -264,20 +279,26 @@ _ABSENT = object()
 def note_use(parts: list[Seen]) -> None:
     """Remember what changed since: counters and caches are state, and no part of what it is."""
     for part in parts:
-        obj, before = part.obj, part.attributes
+        obj = part.obj
+        before = part.attributes
+        at = attrs.evolve(part.at, seen=[])
         try:
-            at = attrs.evolve(part.at, seen=[])
-            is_class = isinstance(obj, type)
-            after = _class_members(obj, at) if is_class else _attributes(obj, at, part.record)
+            if isinstance(obj, type):
+                after = _class_members(obj, at)
+            else:
+                after = _attributes(obj, at, part.record)
             reference = weakref.ref(obj, _forget)
         except (UnidentifiableError, TypeError):
             continue
-        pairs = {k: (before.get(k, _ABSENT), after.get(k, _ABSENT)) for k in {*before, *after}}
-        changed = {key: pair for key, pair in pairs.items() if pair[0] != pair[1]}
-        if changed:
-            earlier = _changed_by_use(obj)
+        earlier = _changed_by_use(obj)
+        changed = dict(earlier)
+        for key in before | after:
+            pair = before.get(key, _ABSENT), after.get(key, _ABSENT)
+            if pair[0] != pair[1]:
+                changed[key] = pair
+        if changed != earlier:
             _used[:] = [used for used in _used if used[0]() is not obj]
-            _used.append((reference, {**earlier, **changed}))
+            _used.append((reference, changed))
 
 
 def _forget(gone: weakref.ref[Any]) -> None:
@@ -285,20 +306,21 @@ def _forget(gone: weakref.ref[Any]) -> None:
 
 
 def _changed_by_use(obj: Any) -> dict[str, tuple[Any, Any]]:
-    return next((changed for reference, changed in _used if reference() is obj), {})
+    for reference, changed in _used:
+        if reference() is obj:
+            return changed
+    return {}
 
 
 def _as_before_use(obj: Any, described: dict[str, Any]) -> dict[str, Any]:
-    """The attributes, those as they were before that are still as the last use left them."""
-    changed = _changed_by_use(obj)
-    if not changed:
-        return described
-    before = {
-        key: earlier
-        for key, (earlier, left) in changed.items()
-        if described.get(key, _ABSENT) == left
-    }
-    return {k: v for k, v in {**described, **before}.items() if v is not _ABSENT}
+    """The attributes, with the earlier value of each that is still as the last use left it."""
+    restored = dict(described)
+    for key, (before, after) in _changed_by_use(obj).items():
+        if described.get(key, _ABSENT) == after:
+            restored[key] = before
+            if before is _ABSENT:
+                del restored[key]
+    return restored
 
 
 # -- values ----------------------------------------------------------------------------------------
@@ -309,8 +331,9 @@ def _plain(name: str, value: Any, at: _At) -> Any:
     if isinstance(value, str):
         # A known secret under another name, such as an address, may change what is returned.
         # Nobody sees it: descriptions are only ever digested.
-        hidden = is_secret_name(name)
-        return visible(name, value) if hidden else without_credentials(str.__str__(value))
+        if is_secret_name(name):
+            return visible(name, value)
+        return without_credentials(str.__str__(value))
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, list | tuple):
@@ -329,11 +352,18 @@ def _plain(name: str, value: Any, at: _At) -> Any:
     if isinstance(value, Path | enum.Enum):
         return repr(value)
     if isinstance(value, type):
-        # One made in a function is told by what is in it; of others the imports tell.
-        is_known = value in at.classes or not _is_local(value)
-        return repr(value) if is_known else [repr(value), *_own_classes(value, at)]
+        return _class(value, at)
     inside = unwrapped(value)
-    return _code_or_object(name, value, at) if inside is value else _plain(name, inside, at)
+    if inside is not value:
+        return _plain(name, inside, at)
+    return _code_or_object(name, value, at)
+
+
+def _class(cls: type, at: _At) -> Any:
+    # The imports cover every class that is not made in a function.
+    if cls in at.classes or not _is_local(cls):
+        return repr(cls)
+    return [repr(cls), *_own_classes(cls, at)]
 
 
 def _key(key: Any) -> str:
@@ -355,8 +385,11 @@ def _code_or_object(name: str, value: Any, at: _At) -> Any:
 
 def _function(function: types.FunctionType, at: _At) -> Any:
     # Settings at module level, as in notebooks; what else is global has code of its own.
-    used = {n: function.__globals__.get(n) for n in function.__code__.co_names}
-    settings = {n: value for n, value in used.items() if isinstance(value, str | int | float)}
+    settings = {}
+    for name in function.__code__.co_names:
+        value = function.__globals__.get(name)
+        if isinstance(value, str | int | float):
+            settings[name] = value
     facts = {
         "function": f"{function.__module__}.{function.__qualname__}",
         "code": compiled(function.__code__),

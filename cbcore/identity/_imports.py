@@ -1,13 +1,9 @@
-"""Which modules a source imports, as it is written.
-
-Nearly every file says it in plain lines, which are found without parsing it. Where a file holds
-the word anywhere else, or imports what a string says, it is parsed.
-"""
+"""The modules that a source imports, as its import statements name them."""
 
 from __future__ import annotations
 
 import ast
-import re
+import warnings
 from collections.abc import Iterator
 
 _COMPUTED_IMPORTS = {
@@ -21,63 +17,17 @@ _COMPUTED_IMPORTS = {
 }
 """Functions that import what a string says; where that is computed, nobody can read it off."""
 
-_WORD = re.compile(rb"import\b")
-_PLAIN = re.compile(
-    rb"[ \t]*(?:import[ \t]+(?![\w., \t]*(?:[ \t]\.|\.[ \t]))(?P<modules>[\w., \t]+)"
-    rb"|from[ \t]+(?P<base>[.\w]+)[ \t]+import[ \t]+"
-    rb"(?:\((?P<listed>[\w, \t\r\n]+)\)|(?P<names>[\w, \t]+)))"
-    rb"(?:#[^\r\n]*)?\r?$",
-    re.MULTILINE,
-)
-_QUOTES = (b'"""', b"'''")
-
 
 def written_imports(source: bytes, package: str) -> tuple[tuple[str, ...], bool]:
     """The full names of all that a module of that package imports, each once.
 
-    What is imported from a module may be a module of it or not, so both are named. With it comes
-    whether there are further imports, of what is computed. A source that is no Python has none.
+    A name imported from a module may be a submodule or not, so both are named. The second value
+    is whether there are further imports with computed names. A source that is not Python has none.
     """
-    found = _read_off(source, package)
-    return (tuple(dict.fromkeys(found)), False) if found is not None else _parsed(source, package)
-
-
-def _read_off(source: bytes, package: str) -> list[str] | None:
-    """What the plain lines say; None where they do not say everything."""
-    if any(function.encode() in source for function in _COMPUTED_IMPORTS):
-        return None
-    names: list[str] = []
-    read = 0
-    while word := _WORD.search(source, read):
-        start = source.rfind(b"\n", 0, word.start()) + 1
-        line = _PLAIN.match(source, start)
-        if line is None or not _begins_a_statement(source, start):
-            return None
-        read = line.end()
-        if line["modules"] is not None:
-            names += _before_as(line["modules"])
-        else:
-            module = line["base"].decode()
-            name = module.lstrip(".")
-            imported = _before_as(line["listed"] or line["names"])
-            names += _from(name, len(module) - len(name), imported, package)
-    return names
-
-
-def _begins_a_statement(source: bytes, start: int) -> bool:
-    """Whether a line that looks like one neither goes on from the last nor is in a text."""
-    goes_on = source[max(0, start - 3) : start].rstrip(b"\r\n").endswith(b"\\")
-    return not goes_on and not any(source.count(quotes, 0, start) % 2 for quotes in _QUOTES)
-
-
-def _before_as(listed: bytes) -> list[str]:
-    """`a, b as c` without the names that they are given."""
-    return [one.split()[0] for one in listed.decode().split(",") if one.strip()]
-
-
-def _parsed(source: bytes, package: str) -> tuple[tuple[str, ...], bool]:
     try:
-        tree = ast.parse(source)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source)
     except (SyntaxError, ValueError):
         return (), False
     names: list[str] = []
@@ -100,12 +50,18 @@ def _parsed(source: bytes, package: str) -> tuple[tuple[str, ...], bool]:
 def _from(module: str, level: int, imported: list[str], package: str) -> Iterator[str]:
     """The full names of what a module of that package imports from another, `level` dots up."""
     if level:
-        parents = package.split(".")
-        module = ".".join([*parents[: len(parents) - level + 1], *([module] if module else [])])
+        packages = package.split(".")
+        parts = packages[: len(packages) - level + 1]
+        if module:
+            parts.append(module)
+        module = ".".join(parts)
     yield module
-    yield from (f"{module}.{name}" for name in imported)
+    for name in imported:
+        yield f"{module}.{name}"
 
 
 def _called(node: ast.Call) -> str:
     function = node.func
-    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return getattr(function, "id", "")

@@ -20,8 +20,6 @@ from typing import Any, NamedTuple
 
 import cbcore
 
-_INSTALLED = {"site-packages", "dist-packages"}
-
 
 class UnidentifiableError(ValueError):
     """Nothing tells this object from another of its kind; the message says why."""
@@ -36,9 +34,10 @@ def digest_of(content: bytes) -> str:
 def is_own(path: str) -> bool:
     """Whether a file is of somebody's own, rather than installed."""
     file = os.path.normcase(os.path.normpath(path))
-    if not _INSTALLED.isdisjoint(file.split(os.sep)) or not _is_file(path):  # noqa: PTH206
+    folders = file.split(os.sep)  # noqa: PTH206
+    if "site-packages" in folders or "dist-packages" in folders:
         return False
-    return not file.startswith(_not_own())
+    return _is_file(path) and not file.startswith(_not_own())
 
 
 @functools.lru_cache(maxsize=1)
@@ -46,9 +45,12 @@ def _not_own() -> tuple[str, ...]:
     """What the paths of files begin with that are part of Python or `cb`."""
     import sysconfig
 
-    places = (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))
     cb = Path(cbcore.__file__).parent
-    folders = (str(cb), str(cb.resolve()), *(place for place in places if place))
+    folders = [str(cb), str(cb.resolve())]
+    for name in ("stdlib", "platstdlib"):
+        folder = sysconfig.get_path(name)
+        if folder:
+            folders.append(folder)
     return tuple(os.path.normcase(os.path.normpath(folder)) + os.sep for folder in folders)
 
 
@@ -111,16 +113,18 @@ def _content(module: str, path: str) -> _Content:
     known = _contents.get(path)
     loaded = sys.modules.get(module)
     if loaded is not None:
-        # Loading a module anew gives it another spec, equal to the last but not the same.
+        # Loading a module again gives it another spec, equal to the last but not the same.
         as_of = getattr(loaded, "__spec__", None) or loaded
-        is_current = known is not None and known.as_of is as_of
+        if known is not None and known.as_of is as_of:
+            return known
     else:
         stat = os.stat(path)  # noqa: PTH116
         as_of = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
-        is_current = known is not None and known.as_of == as_of
-    if known is None or not is_current:
-        known = _contents[path] = _read(module, path, as_of)
-    return known
+        if known is not None and known.as_of == as_of:
+            return known
+    content = _read(module, path, as_of)
+    _contents[path] = content
+    return content
 
 
 def _read(module: str, path: str, as_of: Any) -> _Content:
@@ -129,9 +133,13 @@ def _read(module: str, path: str, as_of: Any) -> _Content:
         return _Content(as_of, digest_of(source))
     from cbcore.identity._imports import written_imports
 
-    package = module if Path(path).stem == "__init__" else module.rpartition(".")[0]
+    package = module
+    if Path(path).stem != "__init__":
+        package = module.rpartition(".")[0]
     written, computes_imports = written_imports(source, package)
-    own = dict.fromkeys(pair for name in written for pair in _own_modules(name))
+    own: dict[tuple[str, str], None] = {}
+    for name in written:
+        own |= dict.fromkeys(_own_modules(name))
     return _Content(as_of, digest_of(source), tuple(own), computes_imports)
 
 
@@ -141,10 +149,11 @@ def _own_modules(name: str) -> Iterator[tuple[str, str]]:
     for end in range(1, len(parts) + 1):
         dotted = ".".join(parts[:end])
         file = _file_of(dotted)
-        if file is not None and is_own(file):
-            yield dotted, file
-        elif file is not None:
+        if file is None:
+            continue
+        if not is_own(file):
             return
+        yield dotted, file
 
 
 def _loaded_beside(path: str) -> Iterator[tuple[str, str]]:
@@ -186,7 +195,9 @@ def _folders_of(package: str) -> Iterable[str]:
     if parent:
         return [os.path.join(folder, name) for folder in _folders_of(parent)]  # noqa: PTH118
     spec = _spec_of(package)
-    return list(spec.submodule_search_locations or ()) if spec is not None else ()
+    if spec is None:
+        return []
+    return list(spec.submodule_search_locations or ())
 
 
 def _spec_of(module: str) -> Any:
@@ -207,14 +218,18 @@ def _found(module: str, path: tuple[str, ...]) -> Any:
 
 def digest_of_class(cls: type) -> list[str]:
     """Digests of the code of a class and, where they are own, of what it inherits and imports."""
-    own = {
-        (base.__module__, file): None
-        for base in cls.__mro__
-        if (file := file_of_class(base)) is not None and is_own(file)
-    }
-    found = [own_code_digest(module, file) for module, file in own]
-    is_installed = file_of_class(cls) not in [file for _, file in own]
-    return [_installed_source(cls), *found] if is_installed else found
+    digests: dict[tuple[str, str], str] = {}
+    for base in cls.__mro__:
+        file = file_of_class(base)
+        if file is not None and is_own(file):
+            key = (base.__module__, file)
+            if key not in digests:
+                digests[key] = own_code_digest(*key)
+    found = list(digests.values())
+    file = file_of_class(cls)
+    if file is None or not is_own(file):
+        found.insert(0, _installed_source(cls))
+    return found
 
 
 @functools.lru_cache(maxsize=256)
@@ -251,27 +266,32 @@ def digest_of_maker(component: str) -> str | None:
     if module.endswith(".py"):
         path = Path(module).expanduser().resolve()
         module, file = f"cb_user_{path.stem}", str(path)
-    return own_code_digest(module, file) if file is not None and is_own(file) else None
+    if file is None or not is_own(file):
+        return None
+    return own_code_digest(module, file)
 
 
 def digests_of_files(wanted: Any, cls: type) -> list[str]:
     """Digests of the files an object names: paths and patterns, beside its class or from here."""
     patterns = [wanted] if isinstance(wanted, str | Path) else wanted
-    if not isinstance(patterns, list | tuple) or not all(
-        isinstance(pattern, str | Path) for pattern in patterns
-    ):
-        raise UnidentifiableError(f"identity_files of {cls.__qualname__} is no list of paths")
+    are_paths = isinstance(patterns, list | tuple)
+    if not are_paths or not all(isinstance(pattern, str | Path) for pattern in patterns):
+        raise UnidentifiableError(f"identity_files of {cls.__qualname__} is not a list of paths")
+    folders = [Path.cwd()]
     source = file_of_class(cls)
-    folders = [*([Path(source).parent] if source else []), Path.cwd()]
+    if source:
+        folders.append(Path(source).parent)
     found: list[str] = []
     for pattern in patterns:
-        files = sorted({file for folder in folders for file in _matching(folder, pattern)})
+        files: set[str] = set()
+        for folder in folders:
+            files.update(_matching(folder, pattern))
         if not files:
             raise UnidentifiableError(
                 f"{str(pattern)!r}, which identity_files of {cls.__qualname__} names, is not there"
             )
         try:
-            found += [f"{Path(file).name} {file_digest(file)}" for file in files]
+            found += [f"{Path(file).name} {file_digest(file)}" for file in sorted(files)]
         except OSError as error:
             raise UnidentifiableError(f"{error.filename} cannot be read") from error
     return found
@@ -282,5 +302,8 @@ def _matching(folder: Path, pattern: str | Path) -> Iterator[str]:
 
     rooted = str(Path(glob.escape(str(folder)), Path(pattern).expanduser()))
     for match in glob.iglob(rooted, recursive=True):  # noqa: PTH207 - of any root
-        inside = Path(match).rglob("*") if Path(match).is_dir() else [Path(match)]
-        yield from (str(file.resolve()) for file in inside if file.is_file())
+        path = Path(match)
+        inside = path.rglob("*") if path.is_dir() else [path]
+        for file in inside:
+            if file.is_file():
+                yield str(file.resolve())

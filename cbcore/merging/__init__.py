@@ -39,7 +39,7 @@ from cbcore.merging._shards import (
 )
 from cbcore.merging._tables import MergedRun, configure_again
 from cbcore.plugins import Catalog, default_catalog
-from cbcore.results import NO_TEXTS, EvalResult, EvalRow, RunConfig, Texts
+from cbcore.results import EvalResult, EvalRow, RunConfig, Texts
 from cbcore.results.document import document_of
 from cbcore.results.summary import mark_idle
 from cbcore.secrets import hide
@@ -206,7 +206,7 @@ class _Joining:
             for _, number, place, _, row in joined_rows(self._shards, system):
                 self._n_examples[system] += not row.repeat
                 rows[system].append(without_place(row))
-                of_rows.append(texts[number].get((system, place), NO_TEXTS))
+                of_rows.append(texts[number].get((system, place), Texts()))
         self._check_whole()
         result = self._result([row for part in rows.values() for row in part], rows)
         result.texts = of_rows if any(of_rows) else None

@@ -10,7 +10,7 @@ from cbcore._run.sharding import POSITION, SOURCE
 from cbcore._store.reading import Reader
 from cbcore.exceptions import ResultError
 from cbcore.merging._shards import GivenShard, Placed
-from cbcore.results import ROW_FIELDS, EvalRow
+from cbcore.results.eval_row import ROW_FIELDS, EvalRow
 
 
 def joined_rows(shards: Sequence[GivenShard], system: str) -> Iterator[Placed]:

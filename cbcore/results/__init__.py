@@ -3,21 +3,16 @@
 from cbcore.results.display import FlatColumns
 from cbcore.results.eval_result import EvalResult, RunConfig
 from cbcore.results.eval_row import (
-    CHANGED,
-    ROW_FIELDS,
     Counts,
     EvalRow,
     RowsBySystem,
     Scored,
 )
-from cbcore.results.examples import NO_TEXTS, Example, SearchableTexts, Texts
+from cbcore.results.examples import Example, SearchableTexts, Texts
 from cbcore.results.sections import Section
 from cbcore.results.summary import sum_up
 
 __all__ = (
-    "CHANGED",
-    "NO_TEXTS",
-    "ROW_FIELDS",
     "Counts",
     "EvalResult",
     "EvalRow",

@@ -12,15 +12,16 @@ import os
 import types
 import typing
 from collections.abc import Iterator, Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
 
 from cbcore.exceptions import ResultError
 from cbcore.json_data import MAX_DEPTH, to_json_safe
 from cbcore.results.eval_row import EvalRow
-from cbcore.results.examples import NO_TEXTS, Texts
+from cbcore.results.examples import Texts
 from cbcore.results.sections import Section
 from cbcore.results.verdicts import Verdict
 from cbcore.secrets import hide
@@ -37,6 +38,9 @@ _LARGEST = 2**63
 """The integers that tables and databases can hold."""
 
 _ABSENT = object()
+
+_Data: TypeAlias = Mapping[str, Any]
+"""An object of JSON."""
 
 _PARTS: dict[str, Any] = {
     "config": dict[str, Any],
@@ -63,24 +67,27 @@ _RECORD: dict[str, Any] = {
 
 def document_of(result: EvalResult) -> dict[str, Any]:
     """A result without its rows and texts, as JSON data."""
+    estimates = {}
+    for system, found in result.estimates.items():
+        estimates[system] = {metric: _estimate_data(one) for metric, one in found.items()}
+    verdicts = []
+    for verdict in result.verdicts:
+        data = to_json_safe(attrs.asdict(verdict))
+        data["sentence"] = verdict.sentence
+        verdicts.append(data)
+    sections = {}
+    for name, section in result.sections.items():
+        sections[name] = to_json_safe(attrs.asdict(section))
     return {
         "schema": _SCHEMA_VERSION,
         "config": to_json_safe(result.config),
         "summary": to_json_safe(result.summary),
-        "estimates": {
-            system: {metric: _estimate_data(estimate) for metric, estimate in found.items()}
-            for system, found in result.estimates.items()
-        },
+        "estimates": estimates,
         "undecided": to_json_safe(result.undecided),
-        "verdicts": [
-            {**to_json_safe(attrs.asdict(verdict)), "sentence": verdict.sentence}
-            for verdict in result.verdicts
-        ],
+        "verdicts": verdicts,
         "timing": to_json_safe(result.timing),
         "problems": list(result.problems),
-        "sections": {
-            name: to_json_safe(attrs.asdict(section)) for name, section in result.sections.items()
-        },
+        "sections": sections,
     }
 
 
@@ -213,25 +220,29 @@ def read_document(document: Mapping[str, Any]) -> dict[str, Any]:
     return parts
 
 
-def _read_section(name: str, data: Mapping[str, Any]) -> Section:
+def _read_section(name: str, data: _Data) -> Section:
     try:
         return Section(**data)
     except TypeError as error:
         raise ResultError(f"the section {name!r} of this result cannot be read") from error
 
 
-def _read_estimate(data: Mapping[str, Any]) -> Estimate:
+def _read_estimate(data: _Data) -> Estimate:
     fields = {**data}
     bounds = dict.fromkeys(("low", "high"), float)
     _check_fields("an estimate", fields, typing.get_type_hints(Estimate) | bounds)
-    low, high = fields.pop("low", None), fields.pop("high", None)
+    low = fields.pop("low", None)
+    high = fields.pop("high", None)
     if fields.get("method") is not None:
-        low, high = -math.inf if low is None else low, math.inf if high is None else high
+        if low is None:
+            low = -math.inf
+        if high is None:
+            high = math.inf
         fields["interval"] = low, high
     return Estimate(**fields)
 
 
-def _read_verdict(data: Mapping[str, Any]) -> Verdict:
+def _read_verdict(data: _Data) -> Verdict:
     fields = {**data}
     fields.pop("sentence", None)
     _check_fields("a verdict", fields, typing.get_type_hints(Verdict))
@@ -240,7 +251,11 @@ def _read_verdict(data: Mapping[str, Any]) -> Verdict:
 
 def _read_rows(data: Any) -> list[EvalRow]:
     """The rows of a file. A score that was not a finite number, which JSON cannot hold, is missing."""
-    hints = typing.get_type_hints(EvalRow) | {"scores": dict[str, Any], "latency": float | None}
+    hints = typing.get_type_hints(EvalRow) | {
+        "scores": dict[str, Any],
+        "latency": float | None,
+        "example_id": str | Integral,
+    }
     rows = []
     try:
         for number, fields in enumerate(data):
@@ -266,7 +281,7 @@ def _read_texts(data: Any, n_rows: int) -> list[Texts] | None:
     if data is None:
         return None
     try:
-        examples: list[Mapping[str, Any]] = data["examples"]
+        examples: list[_Data] = data["examples"]
         texts = [_join_output(examples, *of_row) for of_row in data["rows"]]
     except (TypeError, KeyError, IndexError, ValueError) as error:
         raise ResultError(f"the texts of this result cannot be read: {error!r}") from error
@@ -275,13 +290,14 @@ def _read_texts(data: Any, n_rows: int) -> list[Texts] | None:
     return texts
 
 
-def _join_output(
-    examples: Sequence[Mapping[str, Any]], number: int | None, own: Any, same: list[str]
-) -> Texts:
+def _join_output(examples: Sequence[_Data], number: int | None, own: Any, same: list[str]) -> Texts:
     example = None if number is None else examples[number]
     if own is None:
-        return NO_TEXTS if example is None else Texts(example)
-    return Texts(example, {**{key: (example or {})[key] for key in same}, **own})
+        return Texts(example)
+    output = {}
+    for key in same:
+        output[key] = (example or {})[key]
+    return Texts(example, {**output, **own})
 
 
 # -- checking ----------------------------------------------------------------------------------
@@ -291,18 +307,17 @@ def _check_depth(data: Any) -> None:
     """Refuse data that is nested more deeply than any result that was written."""
     level = [data]
     for _ in range(2 * MAX_DEPTH):
-        level = [
-            inner
-            for outer in level
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
-            if isinstance(inner, dict | list)
-        ]
-        if not level:
+        next_level = []
+        for outer in level:
+            items = outer.values() if isinstance(outer, dict) else outer
+            next_level += [item for item in items if isinstance(item, dict | list)]
+        if not next_level:
             return
+        level = next_level
     raise ResultError("this result is nested too deeply")
 
 
-def _check_config(config: Mapping[str, Any]) -> None:
+def _check_config(config: _Data) -> None:
     from cbcore.results.eval_result import RunConfig
 
     hints = typing.get_type_hints(RunConfig)
@@ -324,7 +339,7 @@ def _check_record(record: Any) -> None:
         _check_record(stage)
 
 
-def _check_fields(what: str, fields: Mapping[str, Any], kinds: Mapping[str, Any]) -> None:
+def _check_fields(what: str, fields: _Data, kinds: _Data) -> None:
     for name, kind in kinds.items():
         _check(f"{name!r} of {what}", fields.get(name), kind)
 

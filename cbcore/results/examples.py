@@ -23,9 +23,6 @@ class Texts:
     output: Mapping[str, Any] | None = None
 
 
-NO_TEXTS = Texts()
-
-
 class SearchableTexts(Sequence[Texts]):
     """Texts of which one can ask for those that hold a term, without reading each."""
 
@@ -73,19 +70,26 @@ class Example:
         """The example as systems were given it; None where it was not kept."""
         if self._texts is None:
             return None
-        found = (self._texts[position].example for position in self._positions.values())
-        return next((example for example in found if example is not None), None)
+        for position in self._positions.values():
+            example = self._texts[position].example
+            if example is not None:
+                return example
+        return None
 
     def output(self, system: str) -> Mapping[str, Any] | None:
-        """What a system returned, whole; None where it failed or that was not kept."""
-        return None if self._texts is None else self._texts[self._positions[system]].output
+        """The whole output of a system; None if the system failed or the output was not stored."""
+        if self._texts is None:
+            return None
+        position = self._positions[system]
+        return self._texts[position].output
 
 
 def side_by_side(rows: Sequence[EvalRow], texts: Sequence[Texts] | None) -> Iterator[Example]:
     """The examples of these rows in the order they were first met."""
     places: dict[tuple[str, str | int, int], dict[str, int]] = {}
     for position, row in enumerate(rows):
-        same = places.setdefault((row.dataset, row.example_id, row.repeat), {})
+        key = row.dataset, row.example_id, row.repeat
+        same = places.setdefault(key, {})
         same.setdefault(row.system, position)
     for (dataset, example_id, repeat), positions in places.items():
         met = {system: rows[position] for system, position in positions.items()}

@@ -33,8 +33,6 @@ Summary: TypeAlias = dict[str, dict[str, "float | None"]]
 Estimates: TypeAlias = dict[str, dict[str, Estimate]]
 """System → metric → the uncertainty of its value, for the values of which that is known."""
 
-_Values: TypeAlias = dict[str, dict[str, "float | None"]]
-
 
 @attrs.define(eq=False, repr=False)
 class SummedUp:
@@ -134,7 +132,7 @@ def sum_up(
     return found
 
 
-def _compute(metric: Any, rows_by_system: Mapping[str, Sequence[EvalRow]]) -> _Values:
+def _compute(metric: Any, rows_by_system: Mapping[str, Sequence[EvalRow]]) -> Summary:
     """The values of a metric. Raises what the metric raises, or TypeError for other values."""
     if hasattr(metric, "compare"):
         compared = metric.compare(rows_by_system)
@@ -157,7 +155,7 @@ def _name(metric: Any) -> str:
 def _add_estimates(
     found: SummedUp,
     metric: Any,
-    values_by_system: _Values,
+    values_by_system: Summary,
     names: Mapping[str, str],
     units: Mapping[str, Units],
 ) -> None:

@@ -14,7 +14,8 @@ from cbcore.secrets._finding import notice_environment, redact, remember, secret
 from cbcore.secrets._finding import notice_parameters as notice_parameters
 from cbcore.secrets._finding import redact_assignments as redact_assignments
 from cbcore.secrets._finding import without_credentials as without_credentials
-from cbcore.secrets._known import HIDDEN, Secret
+from cbcore.secrets._known import HIDDEN as HIDDEN
+from cbcore.secrets._known import Secret
 from cbcore.secrets._known import are_known as are_known
 from cbcore.secrets._known import blot as blot
 from cbcore.secrets._known import can_be_blotted as can_be_blotted
@@ -27,7 +28,6 @@ from cbcore.secrets._names import names_secret as names_secret
 from cbcore.secrets._showing import visible as visible
 
 __all__ = (
-    "HIDDEN",
     "Secret",
     "is_secret_name",
     "notice_environment",

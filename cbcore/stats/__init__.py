@@ -7,11 +7,9 @@ import. The formulas and their sources are in `docs/explanation/statistics.md`.
 
 from cbcore.stats.distributions import t_quantile, t_two_sided
 from cbcore.stats.estimates import (
-    CONFIDENCE,
     FEW_CLUSTERS,
     FEWEST_UNITS,
     Estimate,
-    clustered_mean,
     clustered_wilson,
     mean_of,
     paired_mean_of,
@@ -37,14 +35,12 @@ from cbcore.stats.paired import (
 
 __all__ = (
     "CLUSTER",
-    "CONFIDENCE",
     "FEWEST_UNITS",
     "FEW_CLUSTERS",
     "Estimate",
     "Measured",
     "Terms",
     "Units",
-    "clustered_mean",
     "clustered_wilson",
     "difference_of",
     "estimate_of",

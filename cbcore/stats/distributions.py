@@ -59,9 +59,8 @@ def binomial_half_cdf(k: int, n: int) -> float:
 
 def binomial_half_pmf(k: int, n: int) -> float:
     """The chance of exactly k heads in n throws of a fair coin."""
-    return math.exp(
-        math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2)
-    )
+    log_ways = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+    return math.exp(log_ways - n * math.log(2))
 
 
 def incomplete_beta(a: float, b: float, x: float) -> float:
@@ -70,9 +69,8 @@ def incomplete_beta(a: float, b: float, x: float) -> float:
         return 0.0
     if x >= 1:
         return 1.0
-    front = math.exp(
-        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
-    )
+    log_gammas = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    front = math.exp(log_gammas + a * math.log(x) + b * math.log1p(-x))
     # The fraction converges fast on this side of the mean; the other side is its mirror.
     if x < (a + 1) / (a + b + 2):
         return front * _continued_fraction(a, b, x) / a
@@ -81,11 +79,13 @@ def incomplete_beta(a: float, b: float, x: float) -> float:
 
 def _continued_fraction(a: float, b: float, x: float) -> float:
     """That of the incomplete beta function, by Lentz's method (Press et al. 2007, 6.4)."""
-    c, d = 1.0, 1 / _away_from_zero(1 - (a + b) * x / (a + 1))
+    c = 1.0
+    d = 1 / _away_from_zero(1 - (a + b) * x / (a + 1))
     value = d
     for m in range(1, 100_000):
-        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        at = a + 2 * m
+        even = m * (b - m) * x / ((at - 1) * at)
+        odd = -(a + m) * (a + b + m) * x / (at * (at + 1))
         for step in (even, odd):
             d = 1 / _away_from_zero(1 + step * d)
             c = _away_from_zero(1 + step / c)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Hashable, Sequence
 from operator import eq, mul, sub
@@ -55,12 +54,15 @@ class Estimate:
     @property
     def is_testable(self) -> bool:
         """Whether there are enough independent units to test a difference of such values."""
-        return (self.n if self.clusters is None else self.clusters) >= FEWEST_UNITS
+        n_units = self.clusters
+        if n_units is None:
+            n_units = self.n
+        return n_units >= FEWEST_UNITS
 
     @property
     def is_bounded(self) -> bool:
         """Whether there is an interval, with both ends."""
-        return self.interval is not None and all(map(math.isfinite, self.interval))
+        return self.interval is not None and _is_finite(self.interval)
 
 
 def mean_of(
@@ -82,11 +84,12 @@ def mean_of(
         return None
     mean = _mean(values)
     if groups is not None:
-        return clustered_mean(mean, values, groups, size if n is None else n, confidence)
+        n_examples = size if n is None else n
+        return clustered_mean(mean, values, groups, n_examples, confidence)
     if size == 1:
         return Estimate(mean, None, 1)
     deviations = [value - mean for value in values]
-    squares = math.fsum(map(mul, deviations, deviations))
+    squares = _dot(deviations, deviations)
     stderr = math.sqrt(squares / (size - 1) / size)
     if math.isinf(squares):  # they do not fit into a float, their root does
         stderr = math.hypot(*deviations) / math.sqrt((size - 1) * size)
@@ -115,7 +118,8 @@ def rate_of(
         naive = math.sqrt(rate * (1 - rate) / size)
         z = t_quantile((1 + confidence) / 2, math.inf)
         return Estimate(rate, naive, size, interval=wilson(rate, size, z), method="wilson")
-    clustered = clustered_mean(rate, values, groups, size if n is None else n)
+    n_examples = size if n is None else n
+    clustered = clustered_mean(rate, values, groups, n_examples)
     if clustered.stderr is None:
         return clustered
     bounds = clustered_wilson(rate, clustered, size, confidence)
@@ -146,33 +150,43 @@ def ratio_of(
     if not size or not below:
         return None
     ratio = math.fsum(numerators) / below
-    x, y = list(numerators), list(denominators)
-    if groups is not None:
-        x, y = group_sums(x, groups), group_sums(y, groups)
-    questions = size if n is None else n
-    clusters = None if groups is None else len(x)
-    if len(x) < 2 or x == y or not any(x):
-        return Estimate(ratio, None, questions, clusters=clusters)
+    x = group_sums(numerators, groups)
+    y = group_sums(denominators, groups)
     count = len(x)
+    n_examples = size if n is None else n
+    clusters = None if groups is None else count
+    if count < 2 or x == y or not any(x):
+        return Estimate(ratio, None, n_examples, clusters=clusters)
     residuals = [a - ratio * b for a, b in zip(x, y, strict=True)]
-    spread = math.fsum(map(mul, residuals, residuals)) / (count - 1)
+    spread = _dot(residuals, residuals) / (count - 1)
     stderr = math.sqrt(spread * count) / abs(below)
     lowest = min(*x, *y)
     mean_y = below / count
-    farthest = 0.0 if groups is not None or reach is None else reach
-    if extra := _two_more(list(map(sub, x, y)), farthest):
-        x, y = [*x, mean_y + extra, mean_y - extra], [*y, mean_y, mean_y]
-    elif extra := _two_more(x, farthest):
-        x, y = [*x, extra, -extra], [*y, mean_y, mean_y]
-    bounds = _fieller(x, y, confidence)
+    farthest = 0.0
+    if groups is None and reach is not None:
+        farthest = reach
+    gap = _two_more(list(map(sub, x, y)), farthest)
+    amount = _two_more(x, farthest)
+    if gap:
+        x += [mean_y + gap, mean_y - gap]
+        y += [mean_y, mean_y]
+    elif amount:
+        x += [amount, -amount]
+        y += [mean_y, mean_y]
+    low, high = _fieller(x, y, confidence)
     varies = stderr > 1e-12 * abs(ratio)  # by more than rounding
-    if varies and min(y) > 0 and all(map(math.isfinite, bounds)):
-        wide = _jackknife(x, y, confidence)
-        bounds = min(bounds[0], wide[0]), max(bounds[1], wide[1])
-    if math.isfinite(bounds[0]) and lowest >= 0:
-        bounds = max(0.0, bounds[0]), bounds[1]
-    method = "fieller" if all(map(math.isfinite, bounds)) else "fieller-unbounded"
-    return Estimate(ratio, stderr, questions, interval=bounds, method=method, clusters=clusters)
+    if varies and min(y) > 0 and _is_finite((low, high)):
+        lower, higher = _jackknife(x, y, confidence)
+        low = min(low, lower)
+        high = max(high, higher)
+    if lowest >= 0 and math.isfinite(low):
+        low = max(0.0, low)
+    method = "fieller"
+    if not _is_finite((low, high)):
+        method = "fieller-unbounded"
+    return Estimate(
+        ratio, stderr, n_examples, interval=(low, high), method=method, clusters=clusters
+    )
 
 
 def paired_mean_of(
@@ -191,27 +205,31 @@ def paired_mean_of(
     plain = mean_of(differences, groups)
     if plain is None or plain.stderr is None:
         return None
-    sums = list(differences) if groups is None else group_sums(differences, groups)
-    n, count = len(differences), len(sums)
+    sums = group_sums(differences, groups)
+    n = len(differences)
+    count = len(sums)
     size = n / count  # of a pair of groups that is added: as many examples as one has on average
     if not any(sums):
         if reach is None:
             return None
         extra = reach * size
-    elif groups is None and reach is not None:
-        extra = max(reach, *map(abs, sums)) if misses_some(sums) else 0.0
-    else:
+    elif groups is not None or reach is None:
         extra = _two_more(sums)
+    elif misses_some(sums):
+        extra = max(reach, *map(abs, sums))
+    else:
+        extra = 0.0
     if not extra:
         return plain
-    value = math.fsum(sums) / (n + 2 * size)
-    sizes = [1.0] * count if groups is None else group_sums([1.0] * n, groups)
+    total_size = n + 2 * size
+    value = math.fsum(sums) / total_size
+    sizes = group_sums([1.0] * n, groups)
     apart = [s - value * k for s, k in zip(sums, sizes, strict=True)]
-    apart += [extra - value * size, -extra - value * size]
-    stderr = math.sqrt(math.fsum(map(mul, apart, apart))) / (n + 2 * size)
-    return attrs.evolve(
-        plain, value=value, stderr=stderr, interval=around(value, stderr, count - 1)
-    )
+    apart.append(extra - value * size)
+    apart.append(-extra - value * size)
+    stderr = math.sqrt(_dot(apart, apart)) / total_size
+    bounds = around(value, stderr, count - 1)
+    return attrs.evolve(plain, value=value, stderr=stderr, interval=bounds)
 
 
 def misses_some(differences: Sequence[float]) -> bool:
@@ -222,7 +240,8 @@ def misses_some(differences: Sequence[float]) -> bool:
     """
     if _two_more(differences):
         return True
-    gains, losses = (sum(map(side, differences)) for side in ((0.0).__lt__, (0.0).__gt__))
+    gains = sum(d > 0 for d in differences)
+    losses = sum(d < 0 for d in differences)
     if min(gains, losses) < FEWEST_ON_A_SIDE:
         return True
     n = len(differences)
@@ -230,21 +249,28 @@ def misses_some(differences: Sequence[float]) -> bool:
         return False
     mean = math.fsum(differences) / n
     apart = [d - mean for d in differences]
-    squares = list(map(mul, apart, apart))
+    squares = [d * d for d in apart]
     deviation = math.sqrt(math.fsum(squares) / n)
     if not deviation:
         return False
-    return abs(math.fsum(map(mul, squares, apart)) / n) > MOST_SKEWED * deviation**3
+    third_moment = _dot(squares, apart) / n
+    return abs(third_moment) > MOST_SKEWED * deviation**3
 
 
 def _two_more(differences: Sequence[float], reach: float = 0.0) -> float:
     """The largest difference, or the `reach`, if few are not zero; 0 if many are, or none."""
     largest = max(map(abs, differences), default=0.0)
-    # What is left of equal values after rounding is no difference.
-    moved = itertools.islice((1 for d in differences if abs(d) > 1e-12 * largest), MOST_FEW + 1)
-    n_moved = sum(moved)  # of many, only that they are more than few
-    is_few = n_moved and 2 * n_moved <= len(differences) and n_moved <= MOST_FEW
-    return max(largest, reach) if is_few else 0.0
+    most = min(MOST_FEW, len(differences) // 2)
+    n_moved = 0
+    for difference in differences:
+        # Equal values may differ by their rounding errors.
+        if abs(difference) > 1e-12 * largest:
+            n_moved += 1
+            if n_moved > most:
+                return 0.0
+    if n_moved == 0:
+        return 0.0
+    return max(largest, reach)
 
 
 def around(
@@ -257,12 +283,16 @@ def around(
 
 def wilson(rate: float, n: float, z: float | None = None) -> tuple[float, float]:
     """Wilson's 95 % interval of a rate among n; `z` in place of the normal quantile."""
-    z = t_quantile((1 + CONFIDENCE) / 2, math.inf) if z is None else z
+    if z is None:
+        z = t_quantile((1 + CONFIDENCE) / 2, math.inf)
     scale = 1 + z * z / n
-    centre = (rate + z * z / (2 * n)) / scale
-    half = z * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n)) / scale
+    center = (rate + z * z / (2 * n)) / scale
+    variance = rate * (1 - rate) / n + z * z / (4 * n * n)
+    half = z * math.sqrt(variance) / scale
     # At the ends rounding could leave the value outside of its own interval.
-    return max(0.0, min(centre - half, rate)), min(1.0, max(centre + half, rate))
+    low = min(center - half, rate)
+    high = max(center + half, rate)
+    return max(0.0, low), min(1.0, high)
 
 
 def clustered_wilson(
@@ -287,7 +317,20 @@ def _mean(values: Sequence[float]) -> float:
         return math.fsum(value / len(values) for value in values)
 
 
-def group_sums(values: Sequence[float], groups: Sequence[Hashable]) -> list[float]:
+def _dot(x: Sequence[float], y: Sequence[float]) -> float:
+    """Σ x·y, without losing small products."""
+    return math.fsum(map(mul, x, y))
+
+
+def _is_finite(interval: tuple[float, float]) -> bool:
+    low, high = interval
+    return math.isfinite(low) and math.isfinite(high)
+
+
+def group_sums(values: Sequence[float], groups: Sequence[Hashable] | None) -> list[float]:
+    """The sum of the values of each group; without `groups`, each value is a group."""
+    if groups is None:
+        return list(values)
     by_group: dict[Hashable, float] = {}
     for value, group in zip(values, groups, strict=True):
         by_group[group] = by_group.get(group, 0.0) + value
@@ -305,7 +348,7 @@ def clustered_mean(
     count = len(sums)
     if count < 2:
         return Estimate(mean, None, n, clusters=count)
-    variance = math.fsum(map(mul, sums, sums)) * count / (count - 1) / len(values) ** 2
+    variance = _dot(sums, sums) * count / (count - 1) / len(values) ** 2
     stderr = math.sqrt(variance)
     bounds = around(mean, stderr, count - 1, confidence)
     return Estimate(mean, stderr, n, interval=bounds, method="t-clustered", clusters=count)
@@ -313,26 +356,28 @@ def clustered_mean(
 
 def _jackknife(x: Sequence[float], y: Sequence[float], confidence: float) -> tuple[float, float]:
     """Around a ratio of sums, by how far it moves without each unit; all `y` are positive."""
-    n, above, below = len(x), math.fsum(x), math.fsum(y)
+    n = len(x)
+    above = math.fsum(x)
+    below = math.fsum(y)
     without = [(above - a) / (below - b) for a, b in zip(x, y, strict=True)]
     middle = math.fsum(without) / n
     apart = [one - middle for one in without]
-    stderr = math.sqrt(math.fsum(map(mul, apart, apart)) * (n - 1) / n)
+    stderr = math.sqrt(_dot(apart, apart) * (n - 1) / n)
     return around(above / below, stderr, n - 1, confidence)
 
 
-def _fieller(
-    x: Sequence[float], y: Sequence[float], confidence: float = CONFIDENCE
-) -> tuple[float, float]:
+def _fieller(x: Sequence[float], y: Sequence[float], confidence: float) -> tuple[float, float]:
     """The ratios of means that the sample does not refute (Fieller 1954)."""
     n = len(x)
-    mean_x, mean_y = math.fsum(x) / n, math.fsum(y) / n
-    from_x, from_y = [a - mean_x for a in x], [b - mean_y for b in y]
-    scale = t_quantile((1 + confidence) / 2, n - 1) ** 2 / (n * (n - 1))
-    xx = math.fsum(map(mul, from_x, from_x)) * scale
-    yy = math.fsum(map(mul, from_y, from_y)) * scale
-    xy = math.fsum(map(mul, from_x, from_y)) * scale
-    square, half, rest = mean_y**2 - yy, mean_x * mean_y - xy, mean_x**2 - xx
+    mean_x = math.fsum(x) / n
+    mean_y = math.fsum(y) / n
+    from_x = [a - mean_x for a in x]
+    from_y = [b - mean_y for b in y]
+    quantile = t_quantile((1 + confidence) / 2, n - 1)
+    scale = quantile**2 / (n * (n - 1))
+    square = mean_y**2 - _dot(from_y, from_y) * scale
+    half = mean_x * mean_y - _dot(from_x, from_y) * scale
+    rest = mean_x**2 - _dot(from_x, from_x) * scale
     if square <= 0:
         return -math.inf, math.inf
     # Rounding can take what is a double root just below zero.
@@ -353,6 +398,8 @@ def quantile_at(ordered: Sequence[float], quantile: float) -> float:
     if not ordered:
         return math.nan
     # In thousandths, so that no rank is missed by a rounding error.
-    below, rest = divmod((len(ordered) - 1) * round(quantile * 1000), 1000)
-    low, high = ordered[below], ordered[min(below + 1, len(ordered) - 1)]
+    last = len(ordered) - 1
+    below, rest = divmod(last * round(quantile * 1000), 1000)
+    low = ordered[below]
+    high = ordered[min(below + 1, last)]
     return min(low + (high - low) * rest / 1000, high)

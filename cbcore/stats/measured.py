@@ -48,8 +48,8 @@ class Units:
         keys: list[tuple[str, str | int, int]] = []
         repeated = False
         for position, row in enumerate(rows):  # once, as they may be on disk
-            noted = row.metadata
-            if noted and (cluster := noted.get(CLUSTER)) is not None:
+            cluster = row.metadata.get(CLUSTER) if row.metadata else None
+            if cluster is not None:
                 clusters[position] = _hashable(cluster)
             if row.repeat:
                 repeated = True
@@ -57,18 +57,28 @@ class Units:
                 keys.append((row.dataset, row.example_id, row.repeat))
         if not repeated and not clusters:
             return cls(len(rows), keys)
-        keys = keys or [(row.dataset, row.example_id, row.repeat) for row in rows]
-        groups = [
-            (key[0], clusters[i]) if i in clusters else key[:2] if repeated else key
-            for i, key in enumerate(keys)
-        ]
+        if not keys:
+            keys = [(row.dataset, row.example_id, row.repeat) for row in rows]
+        groups: list[Hashable] = []
+        for position, key in enumerate(keys):
+            dataset, example_id, _ = key
+            if position in clusters:
+                groups.append((dataset, clusters[position]))
+            elif repeated:
+                groups.append((dataset, example_id))
+            else:
+                groups.append(key)
         return cls(len(rows), keys, groups, bool(clusters)).at(range(len(rows)))
 
     def at(self, positions: Sequence[int]) -> Units:
         """The rows at these positions, in this order."""
-        groups = None if self.groups is None else [self.groups[i] for i in positions]
-        keys = [self.keys[i] for i in positions] if self.keys else ()
-        if groups is not None and len(set(groups)) == len(groups):
+        keys: Sequence[tuple[str, str | int, int]] = ()
+        if self.keys:
+            keys = [self.keys[i] for i in positions]
+        if self.groups is None:
+            return Units(len(positions), keys)
+        groups = [self.groups[i] for i in positions]
+        if len(set(groups)) == len(groups):
             return Units(len(positions), keys)  # no two rows share anything
         return Units(len(positions), keys, groups, self.clustered)
 
@@ -106,12 +116,17 @@ class Terms:
 
     def at(self, positions: Sequence[int]) -> Terms:
         """Those of its terms that stand at these positions, in this order."""
-        y = None if self.y is None else [self.y[i] for i in positions]
-        return attrs.evolve(self, x=[self.x[i] for i in positions], y=y, positions=None)
+        x = [self.x[i] for i in positions]
+        y = None
+        if self.y is not None:
+            y = [self.y[i] for i in positions]
+        return attrs.evolve(self, x=x, y=y, positions=None)
 
     def units(self, all_rows: Units) -> Units:
         """Of all rows of the system, those that there are terms for."""
-        units = all_rows if self.positions is None else all_rows.at(self.positions)
+        units = all_rows
+        if self.positions is not None:
+            units = all_rows.at(self.positions)
         if units.n_rows != len(self.x):
             raise ValueError(f"{len(self.x)} terms were given for {units.n_rows} rows")
         return units
@@ -141,8 +156,11 @@ class Terms:
         x = self.counted(self.x)
         if self.y is not None:
             below = self.counted(self.y)
-            is_score = self.kind == "score" and x and 0 <= min(*x, *below) <= max(*x, *below) <= 1
-            reach = 1.0 if is_score else None
+            reach = None
+            if self.kind == "score" and x:
+                amounts = [*x, *below]
+                if min(amounts) >= 0 and max(amounts) <= 1:
+                    reach = 1.0
             return ratio_of(x, below, groups, n=n, reach=reach, confidence=confidence)
         if self.kind == "rate" or (self.kind == "score" and set(x) <= {0.0, 1.0}):
             return rate_of(x, groups, n=n, confidence=confidence)
@@ -150,8 +168,10 @@ class Terms:
         if found is None or found.interval is None or self.kind is None or min(x) < 0:
             return found
         low, high = found.interval
-        highest = 1.0 if self.kind == "score" and max(x) <= 1 else math.inf
-        return attrs.evolve(found, interval=(max(0.0, low), min(highest, high)))
+        low = max(0.0, low)
+        if self.kind == "score" and max(x) <= 1:
+            high = min(1.0, high)
+        return attrs.evolve(found, interval=(low, high))
 
 
 class Measured(float):

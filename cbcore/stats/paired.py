@@ -17,7 +17,6 @@ from cbcore.stats.distributions import (
 )
 from cbcore.stats.estimates import (
     CONFIDENCE,
-    FEWEST_UNITS,
     MOST_FEW,
     around,
     group_sums,
@@ -27,9 +26,6 @@ from cbcore.stats.estimates import (
     paired_mean_of,
 )
 from cbcore.stats.measured import Terms, Units, n_questions
-
-_MOST_ENUMERATED = MOST_FEW
-"""Signs of so many differences are tried in every combination, 32,768 of them by symmetry."""
 
 
 @attrs.frozen
@@ -78,9 +74,13 @@ def difference_of(
     if not all(mask):
         positions = list(compress(positions, mask))
         raw = list(compress(raw, mask))
-        first, second = first.at(positions), second.at(positions)
-    groups = None if units.groups is None else [units.groups[i] for i in positions]
-    n = len(positions) if groups is None else n_questions(units, positions)
+        first = first.at(positions)
+        second = second.at(positions)
+    n = len(positions)
+    groups: Sequence[Hashable] | None = None
+    if units.groups is not None:
+        groups = [units.groups[i] for i in positions]
+        n = n_questions(units, positions)
     if first.y is not None or second.y is not None:
         return _compare_ratios(first, second, groups, n)
     if groups is not None and n < len(positions):
@@ -98,19 +98,31 @@ def difference_of(
     if steady is not None and steady.stderr is not None:
         df = (estimate.clusters or len(raw)) - 1
         low, high = around(steady.value, steady.stderr, df, confidence)
-        bounds = (low, high) if reach is None else (max(low, -reach), min(high, reach))
-    n_units = n if estimate.clusters is None else estimate.clusters
-    p_value, test = None, None
-    if n_units >= FEWEST_UNITS:
+        if reach is not None:
+            low = max(low, -reach)
+            high = min(high, reach)
+        bounds = low, high
+    p_value = test = unseen = None
+    if estimate.is_testable:
         p_value, test = paired_test(raw, groups, reach=reach)
+    if misses_some(group_sums(raw, groups)):
+        n_units = estimate.clusters or n
+        # A larger share would show up in 95 of 100 samples: about 3/n.
+        unseen = 1 - 0.05 ** (1 / n_units)
+    wins = sum(d > 0 for d in raw)
+    ties = raw.count(0.0)
     return Difference(
-        *(estimate.value, estimate.stderr, n, bounds, p_value),
-        wins=(wins := sum(d > 0 for d in raw)),
-        ties=(ties := raw.count(0.0)),
+        estimate.value,
+        estimate.stderr,
+        n,
+        bounds,
+        p_value,
+        wins=wins,
+        ties=ties,
         losses=len(raw) - wins - ties,
         clusters=estimate.clusters,
         test=test,
-        unseen=_unseen(raw, groups, n_units),
+        unseen=unseen,
     )
 
 
@@ -121,20 +133,30 @@ def _compare_ratios(
 
     There is no interval. None if a ratio has nothing below its line.
     """
-    size = max(1, len(first.x))
-    sides = [(t.x, [1.0] * len(t.x) if t.y is None else t.y) for t in (first, second)]
-    (a, b), (c, d) = [(math.fsum(x) / size, math.fsum(y) / size) for x, y in sides]
-    rows = zip(*sides[0], *sides[1], strict=True)
-    apart = mean_of([d * xa + a * yb - b * xb - c * ya for xa, ya, xb, yb in rows], groups, n=n)
-    if apart is None or not b or not d:
+    size = len(first.x)
+    if not size:
+        return None
+    ones = [1.0] * size
+    first_y = ones if first.y is None else first.y
+    second_y = ones if second.y is None else second.y
+    a = math.fsum(first.x) / size
+    b = math.fsum(first_y) / size
+    c = math.fsum(second.x) / size
+    d = math.fsum(second_y) / size
+    if not b or not d:
+        return None
+    terms = []
+    for xa, ya, xb, yb in zip(first.x, first_y, second.x, second_y, strict=True):
+        terms.append(d * xa + a * yb - b * xb - c * ya)
+    apart = mean_of(terms, groups, n=n)
+    if apart is None:
         return None
     p_value = None
-    n_units = n if apart.clusters is None else apart.clusters
-    if n_units >= FEWEST_UNITS and apart.stderr is not None:
-        p_value = _t_test(a * d - b * c, apart.stderr, (apart.clusters or size) - 1)
-    return Difference(
-        *(a / b - c / d, apart.stderr, n, None, p_value), clusters=apart.clusters, test="t"
-    )
+    if apart.is_testable and apart.stderr is not None:
+        df = (apart.clusters or size) - 1
+        p_value = _t_test(a * d - b * c, apart.stderr, df)
+    value = a / b - c / d
+    return Difference(value, apart.stderr, n, None, p_value, clusters=apart.clusters, test="t")
 
 
 def _mean_by_question(
@@ -146,26 +168,20 @@ def _mean_by_question(
     """One value for each question, the mean of its attempts, and the group of each question."""
     group_of = dict(zip(keys, groups, strict=True))
     counts = group_sums([1.0] * len(keys), keys)
-    means = [
-        Terms(
-            [s / k for s, k in zip(group_sums(side.x, keys), counts, strict=True)], kind=side.kind
-        )
-        for side in (first, second)
-    ]
-    return means[0], means[1], list(group_of.values())
 
+    def mean(side: Terms) -> Terms:
+        sums = group_sums(side.x, keys)
+        return Terms([s / k for s, k in zip(sums, counts, strict=True)], kind=side.kind)
 
-def _unseen(
-    differences: Sequence[float], groups: Sequence[Hashable] | None, n_units: int
-) -> float | None:
-    """The share that, were it to differ, would show none in 5 of 100 samples: about 3/n."""
-    sums = list(differences) if groups is None else group_sums(differences, groups)
-    return 1 - 0.05 ** (1 / n_units) if misses_some(sums) else None
+    return mean(first), mean(second), list(group_of.values())
 
 
 def reach_of(*scores: Sequence[float]) -> float | None:
     """How far scores can differ: 1 where all are between 0 and 1, else nobody knows."""
-    return 1.0 if all(min(some) >= 0 and max(some) <= 1 for some in scores) else None
+    for some in scores:
+        if min(some) < 0 or max(some) > 1:
+            return None
+    return 1.0
 
 
 def _t_test(value: float, stderr: float, df: float) -> float:
@@ -199,25 +215,26 @@ def paired_test(
     `misses_some`), the p-value is not below that of a sample with one such gain and one such loss
     more.
     """
-    sums = list(differences) if groups is None else group_sums(differences, groups)
+    sums = group_sums(differences, groups)
     largest = max(map(abs, sums), default=0.0)
-    # What is left of equal scores after rounding is no difference.
+    # Equal scores may differ by their rounding errors.
     moved = [d for d in sums if abs(d) > 1e-12 * largest]
-    full_size = groups is None and reach is not None and largest >= reach * (1 - 1e-9)
     if not moved:
         return 1.0, "mcnemar-mid-p"
-    if max(map(abs, moved)) - min(map(abs, moved)) <= 1e-9 * largest:
+    if largest - min(map(abs, moved)) <= 1e-9 * largest:
+        test = "mcnemar-mid-p"
         gained = sum(d > 0 for d in moved)
-        p_value, test = mcnemar_mid_p(gained, len(moved) - gained), "mcnemar-mid-p"
-        if full_size:
+        p_value = mcnemar_mid_p(gained, len(moved) - gained)
+        if groups is None and reach is not None and largest >= reach * (1 - 1e-9):
             return p_value, test
-    elif len(moved) <= _MOST_ENUMERATED:
-        p_value, test = _enumerated(moved), "sign-flips"
+    elif len(moved) <= MOST_FEW:
+        test = "sign-flips"
+        p_value = _enumerated(moved)
     else:
-        plain = mean_of(sums)
-        stderr = 0.0 if plain is None or plain.stderr is None else plain.stderr
-        value = 0.0 if plain is None else plain.value
-        p_value, test = _t_test(value, stderr, len(sums) - 1), "t"
+        test = "t"
+        mean = mean_of(sums)
+        assert mean is not None  # noqa: S101 - there are more than 16 sums
+        p_value = _t_test(mean.value, mean.stderr or 0.0, len(sums) - 1)
     if groups is None and reach is not None and misses_some(sums):
         steady = paired_mean_of(sums, reach=reach)
         if steady is not None and steady.stderr:
@@ -229,7 +246,7 @@ def paired_test(
 
 def _enumerated(moved: Sequence[float]) -> float:
     observed = abs(math.fsum(moved)) * (1 - 1e-12)
-    sums = [abs(moved[0])]  # the other sign gives the same sums with the other sign
+    sums = [abs(moved[0])]  # by symmetry, its other sign gives the same sums
     for size in moved[1:]:
         sums = [s + size for s in sums] + [s - size for s in sums]
     return sum(abs(s) >= observed for s in sums) / len(sums)
@@ -237,10 +254,12 @@ def _enumerated(moved: Sequence[float]) -> float:
 
 def mcnemar_mid_p(gained: int, lost: int) -> float:
     """McNemar's mid-p for so many examples that changed each way; two-sided, 1 without any."""
-    n, fewer = gained + lost, min(gained, lost)
+    n = gained + lost
+    fewer = min(gained, lost)
     if n == 0:
         return 1.0
-    return min(1.0, 2 * binomial_half_cdf(fewer, n) - binomial_half_pmf(fewer, n))
+    p_value = 2 * binomial_half_cdf(fewer, n) - binomial_half_pmf(fewer, n)
+    return min(1.0, p_value)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -249,7 +268,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
     adjusted = [0.0] * len(p_values)
     highest = 0.0
     for rank, i in enumerate(order):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[i]))
+        p_value = (len(p_values) - rank) * p_values[i]
+        highest = max(highest, min(1.0, p_value))
         adjusted[i] = highest
     return adjusted
 
@@ -265,4 +285,5 @@ def examples_needed(
     if not effect or not stderr or not math.isfinite(effect):
         return None
     reach = t_quantile(1 - alpha / sides, math.inf) + t_quantile(power, math.inf)
-    return max(2, math.ceil(n * (reach * stderr / effect) ** 2 - 1e-9))
+    n_needed = n * (reach * stderr / effect) ** 2
+    return max(2, math.ceil(n_needed - 1e-9))

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 import pytest
 
 from cbcore import evaluate, hookspecs
-from cbcore.results import ROW_FIELDS
+from cbcore.results.eval_row import ROW_FIELDS
 from tests.tables import check_each
 
 ROOT = Path(__file__).resolve().parents[2]

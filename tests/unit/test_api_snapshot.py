@@ -3,8 +3,9 @@
 The snapshot is flat: one line per promised name, method, field, hook, command, option and exit
 code, and in `tests/json_keys.json` one per key of JSON. The line of something callable is its
 signature, where `...` stands for a default. The line of a command has its options and arguments. A name is promised if the `__all__` of a public
-module lists it; without `__all__`, all that the module defines are. A name that two modules list has its line where it is defined. A line that is gone breaks
-somebody, and so does a signature that refuses a call it accepted; new lines, and new optional
+module lists it; without `__all__`, all that the module defines are. Where a package lists its
+names, a module in it is public only if it lists its own. A name that two modules list has its
+line where it is defined. A line that is gone breaks somebody, and so does a signature that refuses a call it accepted; new lines, and new optional
 parameters, do not. docs/explanation/compatibility.md says which release may do what.
 
     python -m tests.unit.test_api_snapshot --update
@@ -96,16 +97,24 @@ def interface(place: Workplace) -> Interface:
 def modules() -> list[str]:
     """Public modules: no part of their name starts with an underscore.
 
-    Of the command only its kit, of plugins only the package itself.
+    Of the command only its kit, of plugins only the package itself. In a package that lists its
+    names, only modules that list theirs.
     """
     found = ["cbcore"]
     for info in pkgutil.walk_packages(cbcore.__path__, "cbcore."):
         parts = info.name.split(".")
         hidden = parts[1] == "cli" and parts[2:] != ["kit"]
         hidden |= parts[1] == "builtin" or (parts[1] == "plugins" and len(parts) > 2)
-        if not hidden and not any(part.startswith("_") for part in parts):
+        if hidden or any(part.startswith("_") for part in parts):
+            continue
+        package = info.name.rpartition(".")[0]
+        if package == "cbcore" or lists_names(info.name) or not lists_names(package):
             found.append(info.name)
     return found
+
+
+def lists_names(name: str) -> bool:
+    return hasattr(importlib.import_module(name), "__all__")
 
 
 def public_names(module: Any) -> list[str]:

@@ -7,7 +7,6 @@ import pytest
 from cb_answerquality import AnswerQuality
 from cb_metrics import MeanScore
 from cbcore import evaluate
-from cbcore._run import attempts
 from cbcore._store.carrying import export_run, import_run
 from cbcore._store.store import Store
 from cbcore._store.sweeping import remove_runs
@@ -236,10 +235,8 @@ def test_an_exported_run_is_opened_like_a_kept_one(tmp_path):
     assert f"--cache-dir {tmp_path / 'there'}" in refused.value.hint
 
 
-@pytest.mark.parametrize(("worth_saving_s", "n_scores"), [(0.0, 5), (60.0, 0)])
-def test_removing_a_run_leaves_what_others_need(tmp_path, monkeypatch, worth_saving_s, n_scores):
-    """And gives back what nobody does, to the last value, wherever scores are kept."""
-    monkeypatch.setattr(attempts, "WORTH_SAVING_S", worth_saving_s)
+def test_removing_a_run_leaves_what_others_need(tmp_path):
+    """And gives back what nobody does, to the last value."""
     first = run(tmp_path)
     second = run(tmp_path, [Cutting(6, "six")], DATA[:5])
     store = Store(tmp_path)
@@ -253,7 +250,7 @@ def test_removing_a_run_leaves_what_others_need(tmp_path, monkeypatch, worth_sav
     assert list(kept.result().texts) == list(second.texts)
     path = tmp_path / "store.sqlite3"
     assert len(values_in(path, "examples")) == len(values_in(path, "outputs")) == 5
-    assert len(values_in(path, "scores")) == n_scores
+    assert len(values_in(path, "scores")) == 5
     again = run(tmp_path, [Cutting(6, "six")])
     assert [row.recalled for row in again.rows] == [True] * 5 + [False] * 7
     store = Store(tmp_path)

@@ -15,21 +15,33 @@ from cbcore.plugins import Catalog, read_distributions
 ROOT = Path(__file__).parents[2]
 
 WORDS = {
-    *("compare", "csv", "datasets", "format", "full", "html", "identity", "init", "install"),
-    *("jsonl", "latency", "locked", "math", "memory", "model", "name", "new", "parquet", "prices"),
+    *(
+        "answered",
+        "compare",
+        "csv",
+        "datasets",
+        "format",
+        "full",
+        "html",
+        "identity",
+        "init",
+        "install",
+    ),
+    *("jsonl", "latency", "locked", "math", "memory", "merge", "name", "new", "parquet", "prices"),
     *("proxy", "quality", "random", "recall", "show", "summary", "trust", "uninstall"),
 }
 """Names of plugins' components that are also words of the core's own messages and keys."""
 
 
 ALLOWED = {
+    "cbcore/_build/builder.py": {"sweep"},  # the command whose plugin takes several values
     "cbcore/_build/main_score.py": {"f1"},  # the default score
     "cbcore/secrets/_names.py": {"openai"},  # variables such as OPENAI_API_KEY
     # The value of a summary that stands for a run where one line must do.
     "cbcore/_run/run.py": {"mean_score"},
-    "cbcore/cli/runs.py": {"mean_score"},
+    "cbcore/cli/saved_run_commands.py": {"mean_score"},
     "cbcore/merging/__init__.py": {"mean_score"},
-    "cbcore/results/_glance.py": {"mean_score", "pass_rate", "compression_ratio"},
+    "cbcore/results/display.py": {"mean_score", "pass_rate", "compression_ratio"},
 }
 """Names by file, each with its reason."""
 

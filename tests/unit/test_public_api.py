@@ -92,10 +92,20 @@ def imported_names(path):
 
 
 def is_public(module, name):
-    """Whether a name is listed by its module, or defined in one that lists nothing."""
+    """Whether a name is listed by its module, or defined in one that lists nothing.
+
+    A module that lists nothing is not public in a package that lists its names.
+    """
     if any(part.startswith("_") for part in f"{module}.{name}".split(".")):
         return False
     listed = getattr(importlib.import_module(module), "__all__", None)
+    package = module.rpartition(".")[0]
+    if (
+        listed is None
+        and package not in ("", "cbcore")
+        and hasattr(importlib.import_module(package), "__all__")
+    ):
+        return False
     is_module = importlib.util.find_spec(module).submodule_search_locations is not None and (
         importlib.util.find_spec(f"{module}.{name}") is not None
     )
@@ -124,6 +134,8 @@ def test_a_plugin_imports_public_names_only():
         ("cbcore._run.run", "Run", False),
         ("cbcore.json_data", "to_json_safe", True),
         ("cbcore.json_data", "_convert", False),
+        ("cbcore.results.display", "FlatColumns", False),
+        ("cbcore.results.verdicts", "Verdict", True),
     ],
 )
 def test_what_is_public_is_listed_or_in_a_module_that_lists_nothing(module, name, public):

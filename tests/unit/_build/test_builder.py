@@ -56,7 +56,7 @@ def test_the_label_of_any_stage_names_the_chain(builder, position):
     assert part.name == part.record["name"] == "cut 5"
     assert [stage["name"] for stage in part.record["stages"]] == ["cut", "identity"]
     output = part.value.process({"context": "one two three four"})
-    assert list(output.stage_s) == ["cut", "identity"]
+    assert list(output["metadata"]["stage_s"]) == ["cut", "identity"]
 
 
 def test_a_label_changes_no_identity(builder):

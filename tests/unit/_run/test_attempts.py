@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cb_testing import FakeEvaluator, FakeSystem, FaultySystem
-from cbcore._run.attempts import WORTH_SAVING_S, Attempt
+from cbcore._run.attempts import Attempt
 from cbcore._run.calls import SyncCaller
 from cbcore._run.keeping import Keeping
 from cbcore._run.memo import Memo
@@ -75,20 +75,8 @@ def test_an_interrupt_is_the_users_and_passes():
         Attempt(SyncCaller(system), [])(WORK)
 
 
-@pytest.mark.parametrize(
-    ("latency", "out_of_turn", "before_scoring", "after"),
-    [
-        (2 * WORTH_SAVING_S, False, 1, (1, 0)),
-        (0.0, False, 0, (0, 0)),
-        (2 * WORTH_SAVING_S, True, 1, (1, 1)),
-        (0.0, True, 1, (1, 1)),
-    ],
-    ids=["slow", "quick", "slow elsewhere", "quick elsewhere"],
-)
-def test_what_took_a_while_or_waits_for_its_turn_is_stored_before_it_is_scored(
-    store, latency, out_of_turn, before_scoring, after
-):
-    """What took no time is left to be stored with its row; scores are stored at once elsewhere."""
+def test_an_output_is_stored_before_it_is_scored(store):
+    """The scores are stored when the evaluators are done."""
     places = Keeping(store).places("s", b"system" * 3, "d")
     evaluator = Looking(places.outputs)
     scorer = Scorer.of(Part(evaluator))
@@ -96,10 +84,10 @@ def test_what_took_a_while_or_waits_for_its_turn_is_stored_before_it_is_scored(
     (work,) = memo.recall(number([{"context": "c"}], "d"))
 
     def called(work):
-        return Outcome(work, {"response": "r"}, latency)
+        return Outcome(work, {"response": "r"}, 0.0)
 
-    outcome = Attempt(called, [scorer], memo, out_of_turn)(work)
-    assert evaluator.stored == [before_scoring]
+    outcome = Attempt(called, [scorer], memo)(work)
+    assert evaluator.stored == [1]
     scores = store.shelf("scores", b"scorer--")
-    assert (len(places.outputs.waiting) // 2, len(scores.waiting) // 2) == after
+    assert (len(places.outputs.waiting) // 2, len(scores.waiting) // 2) == (1, 1)
     assert outcome.scores == [(scorer, {"f1": 1.0})]

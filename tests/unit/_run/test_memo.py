@@ -58,14 +58,14 @@ def works(*contents, repeats=1):
     return number([{"context": content} for content in contents], "d", repeats=repeats)
 
 
-def learn(memo, *contents, output=None, scores=(), repeats=1, quick=False):
+def learn(memo, *contents, output=None, scores=(), repeats=1):
     """Run through a memo: what is not recalled is answered; the work as it came back."""
     seen = []
     for work in memo.recall(works(*contents, repeats=repeats)):
         seen.append(work)
         if work.recalled is None:
             answer = {"response": work.example["context"]} if output is None else output
-            memo.remember(Outcome(work, answer, 0.25, scores=list(scores), was_quick=quick))
+            memo.remember(Outcome(work, answer, 0.25, scores=list(scores)))
     return seen
 
 
@@ -111,7 +111,6 @@ def test_scores_are_found_for_their_evaluator_example_and_output(memo):
     assert work.recalled.scores == {scorer.key: {"s": 0.5}}
 
 
-@pytest.mark.parametrize("quick", [False, True], ids=["slow", "quick"])
 @pytest.mark.parametrize(
     ("scores", "kept"),
     [
@@ -130,11 +129,11 @@ def test_scores_are_found_for_their_evaluator_example_and_output(memo):
         (Scored({"s": float("nan")}, details={"why": "so"}), False),
     ],
 )
-def test_only_scores_that_come_back_as_they_were_are_stored(memo, told, scores, kept, quick):
+def test_only_scores_that_come_back_as_they_were_are_stored(memo, told, scores, kept):
     """What is no number, or a failure, is asked again; the row says so each time."""
     scorer = Scorer.of(Part(Evaluator()))
     evaluators = [(scorer, b"scorer--")]
-    learn(memo(evaluators=evaluators), "a", scores=[(scorer, scores)], quick=quick)
+    learn(memo(evaluators=evaluators), "a", scores=[(scorer, scores)])
     (work,) = memo(evaluators=evaluators).recall(works("a"))
     assert work.recalled.scores == ({scorer.key: scores} if kept else {})
     assert told == []
@@ -159,6 +158,24 @@ def test_failures_are_not_stored(memo, store):
     assert store.count("outputs") == 0
 
 
+def test_an_output_is_stored_after_an_interrupt(memo, store, monkeypatch):
+    """An interrupt that comes while the output is stored leaves it to the next attempt."""
+    made, outputs = memo(), store.shelf("outputs", b"system" * 3)
+
+    def interrupted(_values):
+        raise KeyboardInterrupt
+
+    (work,) = made.recall(works("a"))
+    outcome = Outcome(work, {"response": "x"}, 0.1)
+    with monkeypatch.context() as patched:
+        patched.setattr(outputs, "put", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            made.keep_output(outcome)
+    made.keep(outcome)
+    (work,) = memo().recall(works("a"))
+    assert work.recalled.output() == {"response": "x"}
+
+
 def test_stored_scores_of_recalled_outputs_are_completed(memo, store):
     """A new evaluator's scores join; those known are not written again."""
     old, new = Scorer.of(Part(Evaluator())), Scorer.of(Part(Evaluator()))
@@ -175,40 +192,24 @@ def test_stored_scores_of_recalled_outputs_are_completed(memo, store):
     assert (store.count("outputs"), store.count("scores")) == (1, 2)
 
 
-@pytest.mark.parametrize("quick", [False, True], ids=["slow", "quick"])
-def test_only_scores_worth_saving_are_shared_by_equal_outputs(memo, store, quick):
-    """Those of another system are found where asking again would take long."""
+def test_scores_are_shared_by_equal_outputs(memo, store):
+    """The scores of another system are found when its output was the same."""
     scorer = Scorer.of(Part(Evaluator()))
     made = [(scorer, b"scorer--")]
     one, other = b"one-----" * 2, b"other---" * 2
-    learn(memo(one, evaluators=made), "a", scores=[(scorer, {"s": 0.5})], quick=quick)
-    learn(memo(other, evaluators=made), "a", quick=quick)
+    learn(memo(one, evaluators=made), "a", scores=[(scorer, {"s": 0.5})])
+    learn(memo(other, evaluators=made), "a")
     (work,) = memo(other, evaluators=made).recall(works("a"))
-    assert work.recalled.scores == ({} if quick else {scorer.key: {"s": 0.5}})
+    assert work.recalled.scores == {scorer.key: {"s": 0.5}}
     store.commit()
-    assert (store.count("outputs"), store.count("scores")) == (2, 0 if quick else 1)
+    assert (store.count("outputs"), store.count("scores")) == (2, 1)
 
 
-def test_a_new_evaluator_scores_what_was_stored_with_its_scores(memo):
-    """Its own join those that stand with the output, and both are found again."""
-    old, new = Scorer.of(Part(Evaluator())), Scorer.of(Part(Evaluator()))
-    learn(memo(evaluators=[(old, b"old-----")]), "a", scores=[(old, {"s": 0.1})], quick=True)
-    both = [(old, b"old-----"), (new, b"new-----")]
-    made = memo(evaluators=both)
-    (work,) = made.recall(works("a"))
-    assert work.recalled.scores == {old.key: {"s": 0.1}}
-    scores = [(old, {"s": 0.1}), (new, {"s": 0.9})]
-    made.remember(Outcome(work, work.recalled.output(), 0.25, scores=scores))
-    (work,) = memo(evaluators=both).recall(works("a"))
-    assert work.recalled.scores == {old.key: {"s": 0.1}, new.key: {"s": 0.9}}
-
-
-@pytest.mark.parametrize("quick", [False, True], ids=["slow", "quick"])
-def test_examples_of_equal_content_share_what_is_known(memo, quick):
+def test_examples_of_equal_content_share_what_is_known(memo):
     """Also their scores: none of them is scored again."""
     scorer = Scorer.of(Part(Evaluator()))
     evaluators = [(scorer, b"scorer--")]
-    learn(memo(evaluators=evaluators), "a", scores=[(scorer, {"s": 0.5})], quick=quick)
+    learn(memo(evaluators=evaluators), "a", scores=[(scorer, {"s": 0.5})])
     seen = list(memo(evaluators=evaluators).recall(works("x", "a", "a", "a", "a")))
     assert [bool(work.recalled) for work in seen] == [False, True, True, True, True]
     assert all(work.recalled.scores == {scorer.key: {"s": 0.5}} for work in seen[1:])
@@ -266,24 +267,22 @@ def test_an_unusable_example_is_not_looked_up(memo):
 # -- secrets -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("quick", [False, True], ids=["slow", "quick"])
-def test_a_secret_is_taken_out_of_the_names_of_scores(memo, quick):
+def test_a_secret_is_taken_out_of_the_names_of_scores(memo):
     """As out of all that is stored."""
     scorer = Scorer.of(Part(Evaluator()))
     evaluators = [(scorer, b"evaluator" * 2)]
     made = memo(evaluators=evaluators, secrets=["s3cret-value"])
-    learn(made, "a", scores=[(scorer, {"of s3cret-value": 1.0})], quick=quick)
+    learn(made, "a", scores=[(scorer, {"of s3cret-value": 1.0})])
     (work,) = memo(evaluators=evaluators).recall(works("a"))
     assert work.recalled.scores == {scorer.key: {"of ***": 1.0}}
 
 
-@pytest.mark.parametrize("quick", [False, True], ids=["slow", "quick"])
-def test_a_secret_is_taken_out_of_texts_and_keys_before_storing(memo, quick):
+def test_a_secret_is_taken_out_of_texts_and_keys_before_storing(memo):
     """And out of the output the row is made of, so that a resumed run has the same row."""
     made = memo(secrets=["s3cret-value"])
     (work,) = made.recall(works("a"))
     output = {"response": "x s3cret-value y", "deep": [{"s3cret-value": ("s3cret-value", 1)}]}
-    outcome = Outcome(work, output, 0.1, was_quick=quick)
+    outcome = Outcome(work, output, 0.1)
     made.remember(outcome)
     (again,) = memo().recall(works("a"))
     hidden = {"response": "x *** y", "deep": [{"***": ["***", 1]}]}

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
 from cbcore import evaluate
-from cbcore._run import attempts, memo
 from tests.stores import values_in
 
 N = 600
@@ -28,45 +25,17 @@ class Exact:
         return {"exact": float(original["answer"] == processed["response"])}
 
 
-@pytest.fixture(autouse=True)
-def _quick_calls(monkeypatch):
-    """Calls are quick, however busy the machine is."""
-    monkeypatch.setattr(attempts, "WORTH_SAVING_S", 60.0)
-
-
 def run(folder, *names):
     systems = [Quick(name) for name in names]
     return evaluate(systems=systems, dataset=DATA, evaluators=[Exact()], cache_dir=folder)
 
 
 def test_a_row_is_few_values_each_written_once(tmp_path):
-    """The example, and the row with its output and the scores."""
+    """The example, the output, the scores of an evaluator, and the row."""
     run(tmp_path, "one")
     path = tmp_path / "store.sqlite3"
     found = {sort: len(values_in(path, sort)) for sort in ("examples", "outputs", "scores", "rows")}
-    assert found == {"examples": N, "outputs": N, "scores": 0, "rows": N}
-
-
-def test_an_output_that_says_more_than_its_row_is_one_value(tmp_path, monkeypatch):
-    """With the scores, beside the row; whether a row could carry it is asked now and then."""
-    tried = counted_calls(monkeypatch, memo.Memo, "_beside")
-    process = Quick.process
-    monkeypatch.setattr(Quick, "process", lambda self, e: {**process(self, e), "context": "cut"})
-    run(tmp_path, "one")
-    assert len(tried) < N / 50
-    path = tmp_path / "store.sqlite3"
-    assert (len(values_in(path, "outputs")), len(values_in(path, "rows"))) == (N, N)
-
-
-def counted_calls(monkeypatch, owner, name):
-    calls, function = [], getattr(owner, name)
-
-    def called(*args):
-        calls.append(args)
-        return function(*args)
-
-    monkeypatch.setattr(owner, name, called)
-    return calls
+    assert found == {"examples": N, "outputs": N, "scores": N, "rows": N}
 
 
 def test_a_second_system_adds_no_example(tmp_path):
@@ -74,4 +43,4 @@ def test_a_second_system_adds_no_example(tmp_path):
     run(tmp_path, "one", "other")
     path = tmp_path / "store.sqlite3"
     found = {sort: len(values_in(path, sort)) for sort in ("examples", "outputs", "scores", "rows")}
-    assert found == {"examples": N, "outputs": 2 * N, "scores": 0, "rows": 2 * N}
+    assert found == {"examples": N, "outputs": 2 * N, "scores": 2 * N, "rows": 2 * N}

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import sqlite3
-import subprocess
-import sys
 import threading
 from zlib import compress, crc32
 
@@ -16,7 +13,6 @@ from hypothesis import strategies as st
 from cb_answerquality import AnswerQuality
 from cb_metrics import MeanScore
 from cbcore import _logging, evaluate
-from cbcore._run import attempts
 from cbcore._store import batches
 from cbcore._store import store as stores
 from cbcore._store.batches import MOST_VALUES, inflated, packed, unpacked
@@ -69,28 +65,6 @@ def test_what_was_put_is_found_again_after_closing(tmp_path):
     put(store, "outputs", "k", b"v")
     store.close()
     assert get(Store(tmp_path), "outputs", ["k", "absent"]) == {"k": b"v"}
-
-
-WITHOUT_ISAL = """
-import sys
-sys.modules["isal"] = None
-from cbcore._store import batches
-assert batches.compress.__module__ == "zlib"
-(batch,) = batches.packed(b"shelf", [(bytes(16), b"value " * 1000)])
-sys.stdout.write(repr(batch))
-"""
-
-
-def test_what_one_library_compressed_the_other_reads():
-    """The quick one is not there on every machine, and a store may be carried to another."""
-    told = subprocess.run(
-        [sys.executable, "-c", WITHOUT_ISAL], capture_output=True, text=True, check=True
-    ).stdout
-    values = [(bytes(16), b"value " * 1000)]
-    (here,) = packed(b"shelf", values)
-    for batch in (here, ast.literal_eval(told)):
-        assert len(batch[3]) < 200
-        assert [*unpacked(*batch).pairs()] == values
 
 
 def test_the_same_run_again_calls_nothing_and_gives_the_same_rows(tmp_path):
@@ -271,12 +245,8 @@ DAMAGE += [lambda value: value.decode("latin-1"), lambda value: value[::-1]]
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("column", ["keys", "data"])
 @pytest.mark.parametrize(("sort", "calls"), [("outputs", 10), ("scores", 0)])
-def test_a_damaged_value_is_asked_again_and_told(
-    tmp_path, capsys, monkeypatch, sort, calls, column, damage
-):
+def test_a_damaged_value_is_asked_again_and_told(tmp_path, capsys, sort, calls, column, damage):
     """Neither a crash nor another number; the run after that finds all of it."""
-    if sort == "scores":  # which have a shelf of their own when it takes time to give them
-        monkeypatch.setattr(attempts, "WORTH_SAVING_S", 0.0)
     first = run(tmp_path)
     changed(tmp_path, sort, column, damage)
     again = run(tmp_path)

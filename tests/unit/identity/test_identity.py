@@ -457,7 +457,7 @@ def test_files_count_beside_a_declared_identity(tmp_path):
 @pytest.mark.parametrize(
     ("files", "reason"),
     [(("absent.txt",), "'absent.txt', which identity_files of Reads names, is not there")]
-    + [((wrong,), "is no list of paths") for wrong in (1, None)],
+    + [((wrong,), "is not a list of paths") for wrong in (1, None)],
 )
 def test_files_that_are_not_there_leave_no_identity(files, reason):
     """Nobody can say what will be read."""

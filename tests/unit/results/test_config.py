@@ -94,8 +94,8 @@ def test_a_run_writes_what_is_declared(settings, tmp_path):
 
 
 def test_a_whole_run_has_every_key_but_those_of_a_failure():
-    """What is declared is there to be read."""
-    result = evaluate(systems=[Answering()], dataset=DATA, progress=False)
+    """What is declared is there to be read; what was spent, in a run with a budget."""
+    result = evaluate(systems=[Answering()], dataset=DATA, progress=False, budget_tokens=10**6)
     missing = set(get_type_hints(RunConfig)) - set(result.config)
     of_others = {
         *("options", "rescored_from", "sharding", "merged_from", "repeated_calls"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cbcore.specs import Spec, parse
+from cbcore.specs import Spec
 
 if TYPE_CHECKING:
     from cbcore.settings import RunSettings
@@ -15,4 +15,4 @@ def cb_configure(settings: RunSettings) -> None:
     model = settings.get("cache-model")
     if model is not None:
         settings.added_evaluators.append(Spec("prompt_blocks"))
-        settings.added_metrics.append(parse(f"net_cost:{model}"))
+        settings.added_metrics.append(f"net_cost:{model}")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from cbcore.contexts import as_json, content_of, context_of, pass_on
+from cbcore.contexts import content_of, context_of, pass_on
 from cbcore.requests import expand_requests
 from cbcore.texts import context_twin
 
@@ -96,7 +97,11 @@ def read_request(request: Mapping[str, Any]) -> SentRequest:
 def _write_messages(messages: Sequence[Mapping[str, Any]], tools: Any) -> list[Message]:
     """Messages as roles and texts, tools first."""
     written = [(str(message.get("role") or "user"), content_of(message)) for message in messages]
-    return [(TOOLS, as_json(tools)), *written] if tools else written
+    return [(TOOLS, _as_json(tools)), *written] if tools else written
+
+
+def _as_json(tools: Any) -> str:
+    return json.dumps(tools, ensure_ascii=False, sort_keys=True, default=str)
 
 
 def _derive_requests(now: Mapping[str, Any], usage: Any) -> list[SentRequest]:

@@ -8,12 +8,11 @@ from collections.abc import Hashable, Sequence
 import attrs
 
 from cbcore.stats import (
-    CONFIDENCE,
     Estimate,
     Measured,
     Terms,
-    clustered_mean,
     clustered_wilson,
+    mean_of,
     quantile_at,
     t_quantile,
 )
@@ -53,9 +52,9 @@ def clustered_quantile_of(
     ordered, size = sorted(values), len(values)
     value = quantile_at(ordered, quantile)
     below = [1.0 if one <= value else 0.0 for one in values]
-    seen = clustered_mean(math.fsum(below) / size, below, groups, n)
-    if seen.stderr is None:
-        return Estimate(value, None, n, clusters=seen.clusters)
+    seen = mean_of(below, groups, n=n)
+    if seen is None or seen.stderr is None:
+        return Estimate(value, None, n, clusters=seen.clusters if seen else None)
     shares = clustered_wilson(quantile, seen, size)
     low, high = math.floor(size * shares[0]), math.ceil(size * shares[1]) + 1
     if low < 1 or high > size:
@@ -71,7 +70,7 @@ def _ranks(n: int, quantile: float) -> tuple[int, int]:
 
     The chance that fewer than `low` values lie below it, or `high` and more, is 2.5 % at most.
     """
-    tail = (1 - CONFIDENCE) / 2
+    tail = 0.025
     if n > _MOST_SUMMED:
         half = t_quantile(1 - tail, math.inf) * math.sqrt(n * quantile * (1 - quantile))
         return math.floor(n * quantile - half), math.ceil(n * quantile + half) + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -9,7 +10,6 @@ import attrs
 
 from cb_openai.errors import BadReplyError, NoAnswerError, Outcome
 from cb_openai.likelihood import read_tokens
-from cbcore.json_data import from_json
 
 Message: TypeAlias = Mapping[str, Any]
 Answer: TypeAlias = dict[str, Any]
@@ -196,7 +196,7 @@ def _tool_call(function: Any, call_id: Any) -> dict[str, Any]:
     arguments = function.get("arguments")
     if isinstance(arguments, str):
         try:
-            parsed = from_json(arguments.encode("utf-8", "surrogatepass"))
+            parsed = json.loads(arguments)
         except (ValueError, RecursionError):
             parsed = None
         arguments = parsed if isinstance(parsed, dict) else arguments

@@ -7,12 +7,13 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from cbcore.secrets import HIDDEN, Secret, secret_values
+from cbcore.secrets import Secret, secret_values
 
 if TYPE_CHECKING:
     from cb_openai.transport import Response
 
 DEFAULT_KEY_VARIABLE = "OPENAI_API_KEY"
+_HIDDEN = "***"
 _SHORT = 7
 """A part of a header no longer than this, such as `Bearer`, is no secret."""
 
@@ -63,12 +64,12 @@ class Blotter:
         """Take secrets out of a response, plain or as JSON writes them."""
         for form in self._bytes:
             if form in response.body:
-                response.body = response.body.replace(form, HIDDEN.encode())
+                response.body = response.body.replace(form, _HIDDEN.encode())
         if response.request_id is not None:
             response.request_id = self.clean_text(response.request_id)
 
     def clean_text(self, text: str) -> str:
         """A text without secrets."""
         for form in self._texts:
-            text = text.replace(form, HIDDEN)
+            text = text.replace(form, _HIDDEN)
         return text

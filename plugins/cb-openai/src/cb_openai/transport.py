@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import io
+import json
 import os
 import re
 import time
@@ -18,7 +19,6 @@ import attrs
 from cb_openai.dialects import excerpt
 from cb_openai.errors import BadReplyError, EndpointError, Outcome, StatusError, TransportError
 from cb_openai.streams import Assembly, StreamedReply
-from cbcore.json_data import from_json
 
 if TYPE_CHECKING:
     import aiohttp
@@ -235,7 +235,7 @@ def decoded(response: Response) -> Mapping[str, Any]:
 
 def _json(response: Response) -> dict[str, Any]:
     try:
-        data = from_json(response.body)
+        data = json.loads(response.body)
     except (ValueError, RecursionError) as error:
         raise _unreadable(response, error) from error
     if not isinstance(data, dict):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cbcore import hookimpl
 from cbcore.exceptions import UsageError
-from cbcore.hookspecs import hookimpl
 
 if TYPE_CHECKING:
     from cbcore.assembly import Builder

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from cb_suites.engine import SuiteManager
-from cbcore.plugins import Catalog, PluginPolicy
+from cbcore.plugins import Catalog
+from cbcore.plugins.policy import PluginPolicy
 
 
 class SuiteFolder:

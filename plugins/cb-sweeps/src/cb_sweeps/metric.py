@@ -14,10 +14,10 @@ from cb_sweeps import curves as reading
 from cb_sweeps.curves import Curve
 from cb_sweeps.options import DEFAULT_MARGIN
 from cb_sweeps.samples import Sample, find_full_context, sample_of
-from cb_sweeps.smallest import lower_bound_of, smallest_budget
+from cb_sweeps.smallest import ALPHA, lower_bound_of, smallest_budget
 from cb_sweeps.sweeps import find_sweeps
 from cbcore.results import EvalRow, Section
-from cbcore.results.verdicts import ALPHA, format_p_value, too_few
+from cbcore.results.verdicts import format_p_value, too_few
 from cbcore.stats import (
     FEWEST_UNITS,
     Estimate,

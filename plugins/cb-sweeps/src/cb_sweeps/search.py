@@ -14,14 +14,13 @@ from cb_sweeps.options import DEFAULT_MARGIN
 from cb_sweeps.points import expand
 from cb_sweeps.samples import find_full_context, sample_of
 from cb_sweeps.sharing import memories
-from cb_sweeps.smallest import lower_bound_of
+from cb_sweeps.smallest import ALPHA, lower_bound_of
 from cb_sweeps.sweeps import TAG, find_sweeps
 from cbcore.api import execute, make_settings
 from cbcore.assembly import Builder
 from cbcore.exceptions import UsageError
 from cbcore.plugins import default_catalog
 from cbcore.results import EvalResult, EvalRow
-from cbcore.results.verdicts import ALPHA
 from cbcore.specs import Spec
 
 if TYPE_CHECKING:

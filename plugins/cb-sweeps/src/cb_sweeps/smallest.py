@@ -10,8 +10,10 @@ from operator import sub
 import attrs
 
 from cb_sweeps.curves import Curve
-from cbcore.results.verdicts import ALPHA
 from cbcore.stats import FEWEST_UNITS, paired_mean_of, t_quantile
+
+ALPHA = 0.05
+"""How often chance alone may call a budget good enough."""
 
 N_DRAWS = 1_000
 

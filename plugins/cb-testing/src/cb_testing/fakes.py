@@ -8,10 +8,12 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from cbcore.exceptions import MissingScoreError
-from cbcore.protocols import Example, Output, Scores
+from cbcore.protocols import Scores
+
+Example: TypeAlias = dict[str, Any]
 
 _WAIT_S = 60.0
 """After so long a test that forgot to let a call go on fails instead of hanging."""
@@ -34,9 +36,9 @@ class FakeSystem:
         """The examples it was given, in the order of the calls."""
         return self._calls
 
-    def process(self, example: Example) -> Output:
+    def process(self, example: Example) -> dict[str, Any]:
         self._calls.append(example)
-        output: Output = self._answer(example)
+        output: dict[str, Any] = self._answer(example)
         return output
 
     def _answer(self, example: Example) -> Any:
@@ -154,7 +156,7 @@ class AsyncFakeSystem:
     def most_at_once(self) -> int:
         return self._most
 
-    async def aprocess(self, example: Example) -> Output:
+    async def aprocess(self, example: Example) -> dict[str, Any]:
         if self._met is None:
             self._met = asyncio.Event()
         self._running += 1

@@ -11,7 +11,7 @@ from cb_reporters.page.index import ExampleIndex
 from cb_reporters.page.reading import Reading, context_of
 from cbcore.contexts import FORMS, pass_on
 from cbcore.json_data import to_json_safe
-from cbcore.results import NO_TEXTS, EvalResult, EvalRow, Texts
+from cbcore.results import EvalResult, EvalRow, Texts
 
 LONGEST = 1_000_000
 """How many characters of one text the page gets."""
@@ -33,7 +33,7 @@ def opened(result: EvalResult, index: ExampleIndex, example: int) -> dict[str, A
     rows = index.rows_by_system(example)
     places = {system: index.where(position) for system, position in rows.items()}
     kept = {
-        system: NO_TEXTS if result.texts is None else result.texts[place]
+        system: Texts() if result.texts is None else result.texts[place]
         for system, place in places.items()
     }
     given = next((texts.example for texts in kept.values() if texts.example is not None), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any
@@ -11,8 +12,6 @@ import attrs
 from cbcore import metrics_of
 from cbcore.exceptions import ResultError
 from cbcore.results import (
-    NO_TEXTS,
-    ROW_FIELDS,
     EvalResult,
     EvalRow,
     RowsBySystem,
@@ -177,7 +176,7 @@ class _Renamed(Sequence[Any]):
         return EvalRow(self.name, *_others_of(row))
 
 
-_others_of = attrgetter(*ROW_FIELDS[1:])
+_others_of = attrgetter(*[field.name for field in dataclasses.fields(EvalRow)][1:])
 
 
 @attrs.frozen(eq=False)
@@ -227,7 +226,7 @@ class _NoTexts(_Lazy):
         return self.length
 
     def _item(self, index: int) -> Texts:
-        return NO_TEXTS
+        return Texts()
 
 
 def _texts_of(result: EvalResult, parts: dict[str, Sequence[EvalRow]]) -> Sequence[Texts]:

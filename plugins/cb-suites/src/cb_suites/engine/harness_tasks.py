@@ -19,8 +19,8 @@ from cb_suites.harness.own_requests import OwnExamples, own_filters, own_task
 from cb_suites.harness.scoring import HarnessMetrics, HarnessScorer
 from cb_suites.harness.shots import DEFAULT_SEED
 from cb_suites.harness.task import HarnessTask, check_usable
-from cbcore import provenance
 from cbcore.assembly import Benchmark, Builder, Part, Scorer
+from cbcore.provenance import describe
 from cbcore.settings import RunSettings
 
 
@@ -106,7 +106,7 @@ class HarnessMaker:
             return [self._build_scorer(wanted) for wanted in self.settings.evaluators]
         if self._metrics is None:
             self._metrics = HarnessMetrics()
-            record = provenance.describe(self._metrics, name=self._metrics.name)
+            record = describe(self._metrics, name=self._metrics.name)
             self.builder.share(Part(self._metrics, record))
         own = [HarnessScorer(task, one, first=i == 0) for i, one in enumerate(filters)]
         for scorer in own:

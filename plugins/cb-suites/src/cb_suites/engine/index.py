@@ -21,7 +21,6 @@ from cb_suites.engine.model import Origin
 from cb_suites.engine.scanning import Glance, glance
 from cb_suites.engine.settings import MOST_INCLUDES, stamp_of
 from cbcore.names import canonical
-from cbcore.plugins.descriptions import cache_folder
 
 SUFFIXES = (".yaml", ".yml")
 _MEMORY_VERSION = 1
@@ -150,6 +149,14 @@ class Index:
             for entry in self.entries:
                 self._by_spelling.setdefault(canonical(entry.name), []).append(entry)
         return self._by_spelling.get(canonical(name), [])
+
+
+def cache_folder() -> Path:
+    """The folder for caches that all environments of a user share."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    # Unlike Path.home(), this does not raise for a user without a home.
+    root = Path(base) if base else Path(os.path.expanduser("~")) / ".cache"  # noqa: PTH111
+    return root / "cb"
 
 
 class _Folder:

@@ -12,8 +12,7 @@ from typing import Any, TypeAlias
 import attrs
 
 from cb_suites.engine.trust import Trust
-from cb_suites.engine.untrusted import UntrustedSource
-from cbcore.binding import Check
+from cb_suites.engine.untrusted import Check, UntrustedSource
 
 
 @attrs.frozen

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from cb_suites.engine.untrusted import Check
 from cbcore.assembly import Builder, Part
-from cbcore.binding import Check
 
 
 def build_part(

@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from cbcore.plugins.descriptions import cache_folder
+from cb_suites.engine.index import cache_folder
 
 _READ = (".yaml", ".yml", ".py", "")
 """Endings of files that a report may depend on; what is included often has none."""

@@ -24,12 +24,12 @@ from cb_suites.engine.selecting import select
 from cb_suites.engine.tables import SuiteTable, TaskOutcome, scores_by_row
 from cb_suites.engine.task_benchmarks import TaskMaker
 from cb_suites.harness.scoring import TEXT, HarnessScorer
-from cbcore import provenance
 from cbcore.assembly import Benchmark, Builder
 from cbcore.components import Component
 from cbcore.exceptions import CBError, ConfigError, PluginError, UsageError
 from cbcore.plugins import Catalog
 from cbcore.protocols import Run
+from cbcore.provenance import describe
 from cbcore.results import EvalResult, EvalRow, RowsBySystem, Section, sum_up
 from cbcore.settings import RunSettings
 from cbcore.stats import Units
@@ -127,7 +127,7 @@ class SuiteRun:
     def cb_run_started(self, run: Run) -> None:
         """Record the suites of plugins that the run uses."""
         if self.used:
-            records = [provenance.describe(object(), name=c.name, component=c) for c in self.used]
+            records = [describe(object(), name=c.name, component=c) for c in self.used]
             run.config["suite_plugins"] = records  # type: ignore[typeddict-unknown-key]
 
     def cb_summarize(self, run: Run, result: EvalResult) -> Section:

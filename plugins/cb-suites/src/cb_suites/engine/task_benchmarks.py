@@ -18,9 +18,10 @@ from cb_suites.engine.parts import build_part
 from cb_suites.engine.running import format_name, task_examples
 from cb_suites.engine.scoring import ReadAnswer, task_scorer
 from cb_suites.engine.tables import TaskOutcome
-from cbcore import columns, provenance, specs
+from cbcore import columns, specs
 from cbcore.assembly import Benchmark, Builder, Part, Scorer, tasks_of
 from cbcore.exceptions import UsageError
+from cbcore.provenance import describe
 from cbcore.settings import RunSettings
 from cbcore.specs import Spec
 
@@ -29,7 +30,7 @@ _F1 = "f1"
 
 def _make_read_answer() -> Part:
     evaluator = ReadAnswer()
-    return Part(evaluator, provenance.describe(evaluator, name=evaluator.name))
+    return Part(evaluator, describe(evaluator, name=evaluator.name))
 
 
 @attrs.define
@@ -103,9 +104,9 @@ class TaskMaker:
         """The record of a task's dataset; one of its own is recorded as coming from this plugin."""
         if dataset is None:
             suite = self.builder.find("option", "cb-suites/suite")
-            record = provenance.describe(object(), name=leaf.key, component=suite)
+            record = describe(object(), name=leaf.key, component=suite)
         elif dataset.component is None and attrs.has(type(dataset.value)):
-            record = provenance.describe(dataset.value, name=leaf.key)
+            record = describe(dataset.value, name=leaf.key)
         else:
             record = dataset.record
         return {**record, "name": leaf.key}

@@ -10,14 +10,18 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, get_args
 
 import attrs
 
-from cbcore.binding import NAMES_A_FILE, is_for_the_user, parts_of
+from cbcore.binding import FileName, is_for_the_user, parts_of
 from cbcore.exceptions import ConfigError
 from cbcore.secrets import redact
 
+Check: TypeAlias = Callable[[str, str, Any, Any], None]
+"""Raises a `CBError` to refuse a component's parameter: its name, value and annotation."""
+
+(_FILE_NAME,) = get_args(FileName[str])[1:]
 _PATH = re.compile(r"(?:^|_)(?:path|paths|dir|directory|file|files|filename|folder|prices)$")
 _CODE_OR_ADDRESS = re.compile(
     r"py:|[a-z][a-z0-9+.-]*://|[\w./~-]+:[A-Za-z_][\w.]*\Z", re.IGNORECASE
@@ -41,7 +45,7 @@ class UntrustedSource:
     parameters: Collection[str] | None = None
 
     def check(self, component: str, name: str, value: Any, annotation: Any) -> None:
-        """Refuse a parameter that only the user may set: a `Check` of `cbcore.binding`.
+        """Refuse a parameter that only the user may set: a `Check`.
 
         If nothing is known of its type, a path in it may not lead to a file elsewhere.
         """
@@ -98,7 +102,7 @@ class UntrustedSource:
         if Path in parts or _PATH.search(name):
             for text in _texts(value):
                 self.check_path(text)
-        elif NAMES_A_FILE in parts and isinstance(value, str) and _exists(value):
+        elif _FILE_NAME in parts and isinstance(value, str) and _exists(value):
             self.check_path(value)
         return ""
 

@@ -1,4 +1,4 @@
-"""Rows that carry their outputs: one value in place of two, and nothing of either is lost."""
+"""Outputs, scores and rows through the store: nothing of what a system returned is lost."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def learn(memo, output, scores, *, examples=(EXAMPLE,), repeats=1):
     rows = RowMaker("system", TokenCounter(Words()), scorers=[SCORER, OTHER])
     found = []
     for work in memo.recall(number(examples, "d", repeats=repeats)):
-        outcome = Outcome(work, output, 0.25, scores=list(scores), was_quick=True)
+        outcome = Outcome(work, output, 0.25, scores=list(scores))
         found.append(memo.row(outcome, rows.row))
     return found
 
@@ -67,8 +67,6 @@ OUTPUTS = {
     "whole numbers as scores": (ANSWER, [(SCORER, {"s": 1, "t": True})]),
     "the example as it was": (dict(EXAMPLE), [(SCORER, {"s": 0.0})]),
     "nothing": ({}, [(SCORER, {})]),
-}
-MORE = {
     "a text that was cut": ({**ANSWER, "context": "where"}, [(SCORER, {"s": 1.0})]),
     "notes": ({**ANSWER, "metadata": {"n": 1}}, [(SCORER, {"s": 1.0})]),
     "an answer that is no text": ({**EXAMPLE, "response": 7}, [(SCORER, {"s": 1.0})]),
@@ -80,10 +78,10 @@ MORE = {
 }
 
 
-@pytest.mark.parametrize("case", [*OUTPUTS, *MORE])
+@pytest.mark.parametrize("case", OUTPUTS)
 def test_what_was_returned_and_given_is_recalled(store, case):
-    """Whether the row carries it or not."""
-    output, scores = {**OUTPUTS, **MORE}[case]
+    """Every value with its type."""
+    output, scores = OUTPUTS[case]
     learn(made(store), output, scores)
     (found,) = recalled(store)
     assert found.output() == output
@@ -92,16 +90,6 @@ def test_what_was_returned_and_given_is_recalled(store, case):
     }
     assert found.scores == {scorer.key: told for scorer, told in scores}
     assert found.latency == 0.25
-
-
-@pytest.mark.parametrize("case", [*OUTPUTS, *MORE])
-def test_the_row_carries_what_it_says_already(store, tmp_path, case):
-    """One value, on two shelves; all that is more has a value of its own."""
-    learn(made(store), *{**OUTPUTS, **MORE}[case])
-    store.commit()
-    path = tmp_path / "store.sqlite3"
-    (row,), (output,) = values_in(path, "rows"), values_in(path, "outputs")
-    assert (row == output) is (case in OUTPUTS)
 
 
 values = st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from([0.5, "Paris", "x"])
@@ -123,7 +111,7 @@ def test_anything_that_is_returned_is_recalled(tmp_path_factory, output, given):
     assert found.scores == {scorer.key: of_it for scorer, of_it in told}
 
 
-def test_what_a_row_carries_is_found_before_it_is_written(store, tmp_path):
+def test_an_output_is_found_before_it_is_written(store, tmp_path):
     """By an equal system that is at work at the same time."""
     one, other = made(store), made(store)
     learn(one, ANSWER, [(SCORER, {"s": 1.0})])
@@ -131,21 +119,6 @@ def test_what_a_row_carries_is_found_before_it_is_written(store, tmp_path):
     other._is_known = True
     (work,) = other.recall(number([EXAMPLE], "d"))
     assert work.recalled.output() == ANSWER
-
-
-def test_rows_that_carry_and_rows_that_do_not_are_written_together(store, tmp_path):
-    """Each output once, each row in its place."""
-    examples = [{**EXAMPLE, "id": i, "context": f"c {i}"} for i in range(4)]
-    memo = made(store)
-    for example, cut in zip(examples, (False, True, False, True), strict=True):
-        output = {**example, "response": "Paris", **({"context": "cut"} if cut else {})}
-        memo._rows_carry = True
-        learn(memo, output, [(SCORER, {"s": 1.0})], examples=[example])
-    store.commit()
-    path = tmp_path / "store.sqlite3"
-    assert (len(values_in(path, "outputs")), len(values_in(path, "rows"))) == (4, 4)
-    contexts = [found.output()["context"] for found in recalled(store, examples)]
-    assert contexts == ["c 0", "cut", "c 2", "cut"]
 
 
 def test_each_repeat_has_its_own_output(store):
