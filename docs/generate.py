@@ -237,7 +237,7 @@ def describe_type(option: Option) -> str:
     if option.choices:
         return " or ".join(f"`{choice}`" for choice in option.choices)
     if option.type is object and option.parse:
-        return " or ".join(f"`{word}`" for word in option.metavar.split("|"))
+        return " or ".join(f"`{word}`" for word in (option.metavar or "").split("|"))
     bounds = {"at least": option.at_least, "more than": option.above, "at most": option.at_most}
     limits = "".join(f", {word} {n}" for word, n in bounds.items() if n is not None)
     return f"{TYPES[option.type]}{limits}{', or a list' if option.many else ''}"
