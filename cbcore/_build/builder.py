@@ -147,13 +147,17 @@ class Builder:
         )
         value = self._checked(kind, value, component.plugin)
         name = _tag_of(value) or wanted.default_label
-        described = value.evaluator if isinstance(value, columns.MappedEvaluator) else value
-        if isinstance(value, MappedDataset):
+        described = value
+        if isinstance(value, columns.MappedEvaluator):
+            described = value.evaluator
+        elif isinstance(value, MappedDataset):
             described = value.dataset
         record = provenance.describe(described, name=name, component=component, given=given)
         record["spec"] = blot(str(wanted))
-        if kind == "evaluator" and (emits := getattr(described, "emits", None) or component.emits):
-            record["emits"] = to_json_safe(list(emits))
+        if kind == "evaluator":
+            emits = getattr(described, "emits", None) or component.emits
+            if emits:
+                record["emits"] = to_json_safe(list(emits))
         making = None
         if not by_hand:
             named = attrs.evolve(wanted, name=component.qualified_name)
@@ -267,12 +271,11 @@ class Builder:
         if isinstance(value, columns.MappedEvaluator):
             described = value.evaluator
             given = _told({f"{field}{columns.SUFFIX}": c for field, c in value.columns.items()})
-        owner = owner_of(
-            described.system if isinstance(described, Renamed) else described, self.catalog
-        )
-        return Part(
-            value, provenance.describe(described, name=_tag_of(value), owner=owner, given=given)
-        )
+        if isinstance(described, Renamed):
+            described = described.system
+        owner = owner_of(described, self.catalog)
+        record = provenance.describe(described, name=_tag_of(value), owner=owner, given=given)
+        return Part(value, record)
 
     def _checked(self, kind: str, value: Any, owner: str | None) -> Any:
         """The boundary: a wrong shape is reported as its author's fault."""
@@ -321,8 +324,10 @@ class Builder:
             record["spec"] = " | ".join(part.record["spec"] for part in parts)
         making = None
         if all(part.making is not None for part in parts):
-            specs_made = [spec for part in parts for spec in part.making.stages]
-            making = Making("system", tuple(specs_made), self.offered)
+            stages: list[Spec] = []
+            for part in parts:
+                stages += part.making.stages
+            making = Making("system", tuple(stages), self.offered)
         return Part(value, record, making=making)
 
     def dataset(self, wanted: Any, extra: Mapping[str, Any], layout: Layout) -> Part:
@@ -443,17 +448,19 @@ def _without_columns(
     spec: Spec, signature: inspect.Signature | None
 ) -> tuple[Spec, dict[str, Any]]:
     """A spec without the `…_column` parameters that its evaluator does not take, and those."""
-    accepted = signature.parameters.values() if signature is not None else ()
-    if any(p.kind is p.VAR_KEYWORD for p in accepted):
+    known = {} if signature is None else signature.parameters
+    if any(p.kind is p.VAR_KEYWORD for p in known.values()):
         return spec, {}
-    known = {p.name for p in accepted}
-    mapping = {
-        name: str(column) if isinstance(column, int | float) else column
-        for name, column in spec.params.items()
-        if name.endswith(columns.SUFFIX) and name not in known
-    }
-    left = {name: value for name, value in spec.params.items() if name not in mapping}
-    return attrs.evolve(spec, params=left), mapping
+    mapping = {}
+    others = {}
+    for name, value in spec.params.items():
+        if name in known or not name.endswith(columns.SUFFIX):
+            others[name] = value
+        elif isinstance(value, int | float):
+            mapping[name] = str(value)
+        else:
+            mapping[name] = value
+    return attrs.evolve(spec, params=others), mapping
 
 
 def _mapped(name: str, evaluator: Any, mapping: Mapping[str, Any]) -> Any:

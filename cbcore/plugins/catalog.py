@@ -173,13 +173,11 @@ class Catalog:
             self.load_hook_modules()
         if kind != "command":  # commands can repair what the policy finds missing
             self.check_required()
-        usable = (plugin.components for plugin in self.plugins if plugin.is_usable)
-        return [
-            component
-            for components in (registered.values(), *usable)
-            for component in components
-            if kind in (None, component.kind)
-        ]
+        found = list(registered.values())
+        for plugin in self.plugins:
+            if plugin.is_usable:
+                found += plugin.components
+        return [component for component in found if kind in (None, component.kind)]
 
     def find(self, kind: str, name: str) -> Component:
         """The component called `name` or `plugin/name`; `python/name` for a registered one.
@@ -254,7 +252,9 @@ class Catalog:
         """
         claims: dict[tuple[str, str], set[str]] = {}
         for plugin in self.plugins:
-            for component in plugin.components if plugin.is_usable and plugin.name != CORE else ():
+            if not plugin.is_usable or plugin.name == CORE:
+                continue
+            for component in plugin.components:
                 claims.setdefault(_key(component), set()).add(plugin.name)
         return {key: sorted(owners) for key, owners in claims.items() if len(owners) > 1}
 
@@ -346,8 +346,10 @@ class Catalog:
 
     def plugin_of(self, component: Component) -> Plugin | None:
         """The plugin that offers a component; None for a component registered in Python."""
-        mine = (p for p in self.plugins if p.name == component.plugin)
-        return next((p for p in mine if p.state is not State.SHADOWED), None)
+        for plugin in self.plugins:
+            if plugin.name == component.plugin and plugin.state is not State.SHADOWED:
+                return plugin
+        return None
 
     def check_required(self) -> None:
         """Load the plugins that the policy requires, once. Raises if one of them does not work."""

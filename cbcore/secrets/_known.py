@@ -137,9 +137,7 @@ def is_shown_in(payload: bytes) -> bool:
     if not _known.texts:  # as mostly: every value that is stored passes here
         return False
     text = payload.decode("utf-8", "surrogatepass")
-    return any(form in text for form in _known.texts) or any(
-        same in text and pattern.search(text) for same, pattern in _known.patterns
-    )
+    return blot(text) != text
 
 
 # -- the forms of a value --------------------------------------------------------------------------
