@@ -5,7 +5,8 @@ offers a component. A hook module, named in the group `cb.plugins`, implements t
 
 Every function named `cb_…` in a hook module is an implementation, as in pytest; the `hookimpl`
 decorator is only needed for its options (`tryfirst`, `trylast`, `wrapper`, `optionalhook`). An
-implementation may take a subset of the arguments. Plugins are called in the order of their names.
+implementation may take a subset of the arguments. Plugins are called in the order of their names;
+those with `trylast` in the reverse order. A wrapper can act after all of them.
 
 A hook that is *contained* cannot end a run: an exception is reported once, and the implementation
 that raised it is not called again in this run. The other implementations are still called.
@@ -103,9 +104,10 @@ def cb_configure(settings: RunSettings, builder: Any) -> None:
     components with `builder.build(kind, spec)`. To keep state for this run, register an object
     with hooks of its own: `builder.hooks.register(MyRun())`.
 
-    A `CBError` refuses the run, and so does any other exception if one of your options was given;
-    else your plugin is left out here, with a warning. The settings are frozen afterwards. The
-    record of the run keeps the settings from before, so that `cb resume` applies your changes once.
+    A `CBError` refuses the run, and so does any other exception if one of your options was given.
+    Otherwise a warning names your plugin, and what it changed before the exception stays. The
+    settings are frozen afterwards. The record of the run keeps the settings from before, so that
+    `cb resume` applies your changes once.
     """
 
 

@@ -47,6 +47,8 @@ def add_hook_sections(hooks: HookManager, run: Run, result: EvalResult) -> None:
         with contained() as attempt:
             for section in [returned] if isinstance(returned, Section) else list(returned):
                 name = canonical("-".join(section.title.split()))
+                if name in result.sections:  # of another plugin, or of a metric
+                    name = f"{name}-{len(result.sections)}"
                 result.sections[name] = _redact(section)
         if attempt.error is not None:
             kind = type(returned).__name__

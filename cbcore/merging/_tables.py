@@ -44,8 +44,6 @@ def configure_again(
     before = config.get("settings", {})
     names = [record["name"] for record in config.get("options") or ()]
     given = {name: before[name] for name in names if name in before}
-    if not given:
-        return HookManager(), []
     check = None if trusted else check_untrusted
     with contained() as attempt:
         options = read_plugin_options(given, catalog)
@@ -62,5 +60,5 @@ def configure_again(
         return hooks, []
     hint = attempt.error.hint if isinstance(attempt.error, CBError) else None
     reason = f"{attempt.reason} ({hint})" if hint else attempt.reason
-    flags = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+    flags = ", ".join(f"--{name.replace('_', '-')}" for name in given) or "plugins"
     return HookManager(), [f"sections of {flags} are left out: {reason}"]

@@ -75,13 +75,16 @@ class HookManager(pluggy.PluginManager):
 
     def _contain(self, hook: str, impl: pluggy.HookImpl) -> None:
         """Let an implementation of a contained hook report its exception instead of raising it."""
-        if hook == "cb_configure" and not impl.wrapper:  # those of other plugins are called, too
+        through: type[Exception] | tuple[()] = ()
+        if hook == "cb_configure":  # a `CBError` refuses the run
+            through = CBError
             report = functools.partial(self.failed.__setitem__, impl.plugin_name.partition(":")[0])
-            impl.function = _contain_call(impl.function, report, CBError)  # type: ignore[misc]
         elif hook in hookspecs.CONTAINED:
             report = functools.partial(_report, f"{hook} of {impl.plugin_name}")
-            contain = _contain_wrapper if impl.wrapper else _contain_call
-            impl.function = contain(impl.function, report)  # type: ignore[misc]
+        else:
+            return
+        contain = _contain_wrapper if impl.wrapper else _contain_call
+        impl.function = contain(impl.function, report, through)  # type: ignore[misc]
 
     def _trace_calls(self) -> None:
         """Print every call of a hook on standard error: implementations, duration, outcome."""
@@ -105,7 +108,7 @@ class HookManager(pluggy.PluginManager):
 def _contain_call(
     function: Callable[..., Any],
     report: Callable[[str], None],
-    through: tuple[type[Exception], ...] | type[Exception] = (),
+    through: type[Exception] | tuple[()],
 ) -> Callable[..., Any]:
     has_failed = False
 
@@ -126,7 +129,9 @@ def _contain_call(
 
 
 def _contain_wrapper(
-    function: Callable[..., Any], report: Callable[[str], None]
+    function: Callable[..., Any],
+    report: Callable[[str], None],
+    through: type[Exception] | tuple[()],
 ) -> Callable[..., Any]:
     """A wrapper that passes the inner result on if the original one fails, before or after it."""
     has_failed = False
@@ -147,6 +152,8 @@ def _contain_wrapper(
                 except StopIteration as stop:
                     return stop.value
                 raise RuntimeError("it yields twice")
+        if isinstance(attempt.error, through):
+            raise attempt.error
         if attempt.error is not None:
             has_failed = True
             report(attempt.reason)

@@ -149,7 +149,7 @@ def _parse(parse: Callable[[str], Any], wanted: Any) -> Any:
 def configure(settings: RunSettings, options: Mapping[PluginOption, Any], builder: Builder) -> None:
     """Parse specs, let plugins change the settings, then freeze them.
 
-    A plugin that fails refuses the run if one of its options was given; else it is left out.
+    A plugin that fails refuses the run if one of its options was given; else a warning names it.
     """
     parse_specs(settings)
     settings.plugin_options = {option.key: value for option, value in options.items()}
@@ -158,7 +158,7 @@ def configure(settings: RunSettings, options: Mapping[PluginOption, Any], builde
     for plugin, reason in builder.hooks.failed.items():
         if any(option.component.plugin == plugin for option in options):
             raise PluginContractError(plugin, f"cb_configure failed: {reason}")
-        builder.warn(f"cb_configure of {plugin} failed and is left out: {reason}")
+        builder.warn(f"cb_configure of {plugin} failed: {reason}")
     parse_specs(settings)  # what plugins added as texts
     builder.offered = _fill(settings, options)
     settings.fail_fast = settings.fail_fast or settings.on_error == "raise"

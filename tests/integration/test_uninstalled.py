@@ -57,7 +57,7 @@ def make_site(folder: Path, removed: set[str]) -> Path:
 
 @pytest.mark.parametrize("plugin", PLUGINS)
 def test_the_demo_runs_without_a_plugin_or_names_it(tmp_path: Path, plugin: str) -> None:
-    """Removing a package takes the packages that require it with it, as an installer would."""
+    """With it go the packages that require it: they could not be imported."""
     removed = removed_with(plugin)
     site = make_site(tmp_path / "site", removed)
     command = [sys.executable, "-S", "-c", START, str(site), "run", "demo", "--no-cache", "-q"]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from cb_sweeps.sweeps import Sweep, find_sweeps
-from cbcore import evaluate
+from cbcore import evaluate, hookimpl
+from cbcore.assembly import Benchmark
 from cbcore.exceptions import SpecError, UsageError
+from cbcore.plugins import default_catalog
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import compose
 from cbcore.settings.run_file import read_run_file
@@ -286,3 +288,23 @@ def test_everything_that_is_missing_is_named_at_once():
     """A sweep of an unknown system does not hide the others."""
     with pytest.raises(UsageError, match="system 'nothere', system 'nowhere'"):
         systems_of("nothere:max_tokens=[5,6]", "nowhere")
+
+
+def test_repeats_of_a_benchmark_that_a_plugin_adds_are_not_shared(monkeypatch):
+    """Whatever the name of the plugin, and also if it asks to be the last."""
+    from cbcore.usercode import import_attribute
+
+    class Adds:
+        @hookimpl(trylast=True)
+        def cb_configure(self, settings):
+            settings.datasets.append(Benchmark("added", DATA, repeats=3))
+
+    catalog = default_catalog()
+    hooks = catalog.new_hooks()
+    hooks.register(Adds(), "zz-last")
+    monkeypatch.setattr(catalog, "new_hooks", lambda: hooks)
+    counted = import_attribute(f"{__file__}:Counting")
+    counted.calls = 0
+    spec = f"py:{__file__}:Counting | truncate:max_tokens=[2,4]"
+    compose(RunSettings(systems=[spec], metrics=[]), catalog, warn=lambda text: None).execute()
+    assert counted.calls == 2 * 3 * len(DATA)

@@ -84,6 +84,17 @@ def test_hooks_are_called_for_the_start_each_row_the_summary_and_the_end():
     assert result.sections["watched"].lines == [{"task": "a"}]
 
 
+def test_sections_of_one_title_are_all_kept():
+    """Two plugins do not know each other's titles."""
+
+    class Twice:
+        def cb_summarize(self):
+            return [Section("Costs", [{"usd": 1}]), Section("Costs", [{"usd": 2}])]
+
+    result = run_of([FakeSystem()], [benchmark(FakeDataset(1))], observer=Twice()).execute()
+    assert [section.lines for section in result.sections.values()] == [[{"usd": 1}], [{"usd": 2}]]
+
+
 @pytest.mark.parametrize("returned", ["text", 5, [Section("Good", []), "bad"]])
 def test_a_summary_that_is_not_a_section_is_reported(returned):
     """The sections before it are kept."""

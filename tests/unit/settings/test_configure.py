@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cb_testing import FakeEvaluator
+from cbcore import hookimpl
 from cbcore.assembly import Benchmark, Scorer
 from cbcore.exceptions import PluginContractError, UsageError
 from cbcore.plugins import default_catalog
@@ -110,7 +111,7 @@ def test_a_refusal_of_a_plugin_refuses_the_run(compose_with):
         compose_with(plugin=refuse)
 
 
-def test_a_plugin_that_fails_is_left_out_with_a_warning(compose_with):
+def test_a_plugin_that_fails_is_named_in_a_warning(compose_with):
     """The others are still called."""
     warnings = []
 
@@ -129,6 +130,29 @@ def test_a_plugin_that_fails_is_left_out_with_a_warning(compose_with):
         "cb_configure of c-failing",
     ]
     assert "ValueError: broken" in warnings[0]
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_wrapper_that_fails_is_named_in_a_warning(monkeypatch, when):
+    """Before or after the plugins that it wraps; these are called all the same."""
+
+    class Wrapper:
+        @hookimpl(wrapper=True)
+        def cb_configure(self, settings):
+            if when == "before":
+                raise ValueError("broken")
+            yield
+            raise ValueError("broken")
+
+    catalog, warnings = default_catalog(), []
+    hooks = catalog.new_hooks()
+    hooks.register(Hooks(lambda settings, builder: settings.systems.append(Answers("added"))), "b")
+    hooks.register(Wrapper(), "a-wrapper")
+    monkeypatch.setattr(catalog, "new_hooks", lambda: hooks)
+    asked = RunSettings(systems=[Answers()], datasets=[DATA], metrics=[])
+    run = compose(asked, catalog, warn=warnings.append)
+    assert [part.name for part in run.systems] == ["answers", "added"]
+    assert [text for text in warnings if "a-wrapper" in text and "ValueError: broken" in text]
 
 
 def test_a_plugin_that_fails_refuses_the_run_if_its_option_is_given(compose_with):

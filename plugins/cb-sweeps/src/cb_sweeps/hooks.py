@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 from cbcore import hookimpl
@@ -14,19 +15,26 @@ if TYPE_CHECKING:
     from cbcore.settings import RunSettings
 
 
-# Last: `settings.order`, which other plugins read, counts the systems as they were given.
-@hookimpl(trylast=True)
-def cb_configure(settings: RunSettings, builder: Any) -> None:
-    """Replace systems and datasets that sweep a parameter by the points of the sweep."""
+@hookimpl(wrapper=True)
+def cb_configure(settings: RunSettings, builder: Any) -> Generator[None, None, None]:
+    """Replace systems and datasets that sweep a parameter by the points of the sweep.
+
+    After all other plugins: they count the systems as they were given, and add benchmarks whose
+    repeats decide what the points may share.
+    """
     if settings.get("adaptive") and not settings.dry_run:
         raise UsageError(
             "--adaptive runs several benchmarks one after the other.",
             hint="Use `cb sweep --adaptive …`, or cb_sweeps.sweep() in Python.",
         )
+    yield
     chains = (one if isinstance(one, list) else [one] for one in settings.systems)
     stages = [stage for chain in chains for stage in chain]
-    if not any(map(_may_be_swept, [*stages, *settings.datasets])):
-        return
+    if any(map(_may_be_swept, [*stages, *settings.datasets])):
+        _expand(settings, builder)
+
+
+def _expand(settings: RunSettings, builder: Any) -> None:
     from cb_sweeps.points import expand
     from cb_sweeps.sharing import share_stages
     from cbcore.assembly import Benchmark
