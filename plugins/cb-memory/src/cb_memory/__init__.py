@@ -5,6 +5,7 @@ evaluate(dataset="locomo:sample", memories=["bm25:k=10 | extractive"])
 
 from __future__ import annotations
 
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -50,6 +51,4 @@ __all__ = sorted(_HOMES)  # noqa: PLE0605 - a list of texts
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return resolve_name(f"{__name__}.{_HOMES[name]}:{name}")

@@ -6,6 +6,7 @@ none can move the cursor, break a table, become markup or start a formula.
 A reporter is imported when it is first used.
 """
 
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -31,6 +32,4 @@ __all__ = sorted(_HOMES)  # noqa: PLE0605
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return resolve_name(f"{__name__}.{_HOMES[name]}:{name}")

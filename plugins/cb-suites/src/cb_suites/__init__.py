@@ -12,6 +12,7 @@ offline demo.
 
 from __future__ import annotations
 
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -33,6 +34,4 @@ _ALIASES = {"TaskManager": "SuiteManager"}
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'cb_suites' has no attribute {name!r}")
-    import importlib
-
-    return getattr(importlib.import_module(_HOMES[name]), _ALIASES.get(name, name))
+    return resolve_name(f"{_HOMES[name]}:{_ALIASES.get(name, name)}")

@@ -12,6 +12,7 @@ contains no tests to rewrite: PYTEST_DONT_REWRITE.
 
 from __future__ import annotations
 
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -61,9 +62,7 @@ __all__ = [*sorted(_HOMES)]  # noqa: PLE0604
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return resolve_name(f"{__name__}.{_HOMES[name]}:{name}")
 
 
 pytest_plugins = ["cb_testing.fixtures"]
