@@ -7,11 +7,12 @@ from typing import Any
 
 import attrs
 
-from cb_testing.metadata_rules import CORE
 from cbcore.exceptions import ResultError
 from cbcore.kinds import KINDS
 from cbcore.names import canonical
 from cbcore.plugins import Plugin
+
+_CORE = "cbcore"
 
 _PLUGINS = "_plugins"
 """The end of the keys for components of kinds that plugins bring."""
@@ -72,7 +73,7 @@ def _recorded_kinds(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def find_changes(config: Mapping[str, Any], plugins: Iterable[Plugin]) -> list[PluginChange]:
     """How the core and the plugins that a run used differ from those installed."""
     installed = {canonical(plugin.name): plugin for plugin in reversed(list(plugins))}
-    core = {"plugin": CORE, "version": config.get("cbcore")}
+    core = {"plugin": _CORE, "version": config.get("cbcore")}
     changes: dict[PluginChange, None] = {}  # in order, and each once
     for record in [core, *list_components(config)]:
         if record["plugin"] != "python":
