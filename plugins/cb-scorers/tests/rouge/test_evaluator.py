@@ -80,7 +80,7 @@ def test_a_response_without_words_shares_nothing(response: str) -> None:
         ({"answer": "?!"}, "?!", "no word of Latin letters"),
         ({"answer": 7}, "7", "in `answer` is a int"),
         ({"answers": [{"text": "x"}]}, "x", "in `answers` is a dict"),
-        ({"answer": "x"}, None, r"system \| extractive"),
+        ({"answer": "x"}, None, r"system \| reader"),
         ({"answer": "x"}, ["x"], "response is a list"),
     ],
 )
