@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cb_answerquality import AnswerQuality, ContainsWord
 from cbcore.exceptions import MissingScoreError
-from cbcore.protocols import BatchEvaluator, Evaluator
+from cbcore.protocols import Evaluator
 
 FULL = {"f1": 1.0, "exact_match": 1.0, "recall": 1.0, "contains": 1.0}
 ZERO = dict.fromkeys(FULL, 0.0)
@@ -55,7 +55,6 @@ def test_it_declares_what_it_emits() -> None:
     assert evaluator.name == "answer_quality"
     assert (evaluator.applies_to, evaluator.needs) == (("qa", "*"), ("answer",))
     assert isinstance(evaluator, Evaluator)
-    assert isinstance(evaluator, BatchEvaluator)
 
 
 @pytest.mark.parametrize(
