@@ -136,7 +136,7 @@ def test_each_score_has_its_own_best_alternative() -> None:
         ({"answer": {"text": "x"}}, {"response": "x"}, "gold answer is a dict"),
         ({"answer": [["x"]]}, {"response": "x"}, "gold answer is a list"),
         ({"answer": "x"}, {}, "returned no response"),
-        ({"answer": "x"}, {"response": None}, r"system \| extractive"),
+        ({"answer": "x"}, {"response": None}, r"system \| reader"),
         ({"answer": ""}, {"context": "x"}, "returned no response"),
         ({"answer": "x"}, {"response": ["x"]}, "response is a list"),
         ({"answer": "x"}, {"response": {"text": "x"}}, "response is a dict"),
