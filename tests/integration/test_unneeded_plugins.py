@@ -23,7 +23,7 @@ def cb_systems():
 """
 HARMLESS = {
     "recursion": "import sys; sys.setrecursionlimit(200)",
-    "threads": "import threading; threading.Thread(target=threading.Event().wait).start()",
+    "threads": "import threading; threading.Thread(target=threading.Event().wait, daemon=True).start()",
     "prints": "print('raw output')",
     "raises": "raise RuntimeError('torn apart')",
     "exits": "raise SystemExit(0)",
