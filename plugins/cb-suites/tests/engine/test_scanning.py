@@ -41,6 +41,7 @@ UNUSUAL = {
     "null": ("task: a\ntag:\n", Glance(task="a", tags=())),
     "merge": ("x: &x {tag: t}\n<<: *x\ntask: a\n", Glance(task="a", tags=("t",), line=3)),
     "escape": ('task: "a\\u0062"\n', Glance(task="ab")),
+    "list as group": ("group: [a]\ntask: 08\n", Glance(task="08", line=2)),
 }
 
 

@@ -84,6 +84,8 @@ def _seen(text: str) -> Glance | None:
             return None
         found[key] = value
         lines[key] = text.count("\n", 0, match.start()) + 1
+    if is_group and not isinstance(found.get("group"), str):
+        return None  # then `task` is no list of members
     return _of_values(found, lines)
 
 
