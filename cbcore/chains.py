@@ -1,4 +1,4 @@
-"""Systems in a row: `bm25:max_tokens=400 | extractive` passes each output to the next stage."""
+"""Chains of systems: `a | b` passes the output of each stage to the next one."""
 
 from __future__ import annotations
 

@@ -15,11 +15,12 @@ that raised it is not called again in this run. The other implementations are st
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pluggy
 
 if TYPE_CHECKING:
+    from cbcore.assembly import Builder
     from cbcore.components import Component
     from cbcore.protocols import Run
     from cbcore.results import EvalResult, EvalRow, Section
@@ -42,6 +43,9 @@ OFFERING = {
 
 CONTAINED = ("cb_run_started", "cb_row_finished", "cb_summarize", "cb_run_finished")
 """The hooks of which a failing implementation is left out for the rest of the run."""
+
+WITHOUT_RESULT = ("cb_configure", "cb_run_started", "cb_row_finished", "cb_run_finished")
+"""The hooks that return nothing: only a wrapper yields."""
 
 
 @hookspec
@@ -95,7 +99,7 @@ def cb_reporters() -> Iterable[Component]:
 
 
 @hookspec
-def cb_configure(settings: RunSettings, builder: Any) -> None:
+def cb_configure(settings: RunSettings, builder: Builder) -> None:
     """Change the settings of a run before anything is built.
 
     Called once per run. Append or replace items of `settings.systems`, `.datasets`,
@@ -105,9 +109,12 @@ def cb_configure(settings: RunSettings, builder: Any) -> None:
     with hooks of its own: `builder.hooks.register(MyRun())`.
 
     A `CBError` refuses the run, and so does any other exception if one of your options was given.
-    Otherwise a warning names your plugin, and what it changed before the exception stays. The
-    settings are frozen afterwards. The record of the run keeps the settings from before, so that
-    `cb resume` applies your changes once.
+    Otherwise a warning names your plugin, its other hooks are left out of the run, and what it
+    changed before the exception stays. The settings are frozen afterwards. The record of the run
+    keeps the settings from before, so that `cb resume` applies your changes once.
+
+    When shards are merged, it is called once for the merged result, with the options of the shards
+    and without systems and datasets: register your object, and append nothing.
     """
 
 

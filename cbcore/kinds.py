@@ -39,8 +39,8 @@ class Kind:
       `test_component.py.jinja` and `usage.md`, as in the template of the core. None where there is
       nothing to start from.
     - `rules`: a module that the conformance kit imports before it checks such a component. It
-      registers rules with `cb_testing.rule`; its function `use(case)` uses a component once,
-      for the rules about identity.
+      registers its rules with the kit; its function `use(case)` uses a component once, for the
+      rules about identity.
     - `is_tested`: a run tests these components, so `name=` renames them in results and a run
       needs data besides them.
     - `recorded_as`: where a result keeps the records of those that it used; of kinds that plugins

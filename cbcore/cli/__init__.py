@@ -166,10 +166,10 @@ def cli() -> None:
     to standard error.
 
     \b
-    Try:   cb run --system "identity | extractive" --dataset hotpotqa:sample
+    Try:   cb run --system py:./mine.py:shorten --dataset questions.jsonl
     Exit:  0 done · 2 wrong usage · 3 a plugin is at fault · 4 the run failed or stopped early
            5 a result cannot be read · 6 the store cannot be used · 7 no row has a score
-           8 a report cannot be written · 9 a gate is closed · 130 interrupted
+           8 a report cannot be written · 9 a gate failed · 130 interrupted
     """
 
 

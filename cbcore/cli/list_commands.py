@@ -273,8 +273,7 @@ def list_plugins_command(settings: Settings, as_json: bool) -> None:
     """Show every installed plugin: version, state and what it offers.
 
     No plugin is imported. A plugin is `ok` or `broken` as it was when its present version was
-    last loaded, else `not loaded yet`; `cb doctor` tries them all. With -v, also where each comes
-    from.
+    last loaded, else `not loaded yet`. With -v, also where each comes from.
     """
     catalog = settings.catalog()
     catalog.check_required()

@@ -21,15 +21,19 @@ from cbcore.exceptions import (
     DataError,
     NothingScoredError,
     PluginError,
+    PluginLoadError,
     ReportError,
     RunError,
     RunStoppedError,
+    UnknownComponentError,
     UsageError,
 )
 from cbcore.secrets import blot
 
 if TYPE_CHECKING:
     from cbcore._build.builder import Builder
+    from cbcore.components import Component
+    from cbcore.plugins import Catalog
     from cbcore.results import EvalResult
     from cbcore.results.causes import Cause
 
@@ -62,11 +66,21 @@ def make_outputs(settings: Settings, wanted: Sequence[str] | None) -> list[Outpu
     builder = Builder(settings.catalog())
     outputs = [_make_output(builder, text) for text in wanted or ()]
     is_shown = any(output.path is None for output in outputs)
-    if not outputs or not (is_shown or settings.verbosity < 0):
+    is_due = not outputs or not (is_shown or settings.verbosity < 0)
+    if is_due and _has_table(builder.catalog):
         table = _make_output(builder, _DEFAULT)
         outputs.insert(0, attrs.evolve(table, added=bool(outputs)))
     builder.catalog.descriptions.save()
     return outputs
+
+
+def _has_table(catalog: Catalog) -> bool:
+    """Whether the table may be used: its plugins can be left out."""
+    try:
+        catalog.find("reporter", _DEFAULT)
+    except (UnknownComponentError, PluginLoadError):
+        return False
+    return True
 
 
 def _make_output(builder: Builder, text: str) -> Output:
@@ -102,15 +116,11 @@ def _find_reporter(builder: Builder, text: str) -> str | None:
     ending = Path(text).suffix.removeprefix(".").lower()
     if not ending or "=" in text or text.startswith("py:"):
         return None
-    reporters = list(builder.catalog.components("reporter"))
-    found = [one for one in reporters if one.name == ending]
-    known = set()
-    for one in [] if found else reporters:
-        with contextlib.suppress(PluginError):
-            extension = builder.catalog.describe(one).extension.lower()
-            known.add(f".{extension}")
-            if extension == ending:
-                found.append(one)
+    reporters = builder.catalog.list_known("reporter")
+    found, known = _match_ending(builder.catalog, reporters, ending)
+    if not found:  # a hook module may offer it
+        reporters = builder.catalog.components("reporter")
+        found, known = _match_ending(builder.catalog, reporters, ending)
     if len(found) > 1:
         usual = {one.plugin for one in reporters if one.name == _DEFAULT}
         found = [one for one in found if one.plugin in usual] or found
@@ -125,6 +135,21 @@ def _find_reporter(builder: Builder, text: str) -> str | None:
         f"no installed reporter writes files that end in .{ending}: {text!r}",
         hint=f"endings that are known: {', '.join(sorted(known - {'.'}))}; or write FORMAT={text}",
     )
+
+
+def _match_ending(
+    catalog: Catalog, reporters: Sequence[Component], ending: str
+) -> tuple[list[Component], set[str]]:
+    """The reporters of this name, or else that write files of this ending; and known endings."""
+    found = [one for one in reporters if one.name == ending]
+    known = set()
+    for one in [] if found else reporters:
+        with contextlib.suppress(PluginError):
+            extension = catalog.describe(one).extension.lower()
+            known.add(f".{extension}")
+            if extension == ending:
+                found.append(one)
+    return found, known
 
 
 def _check_writable(path: Path) -> None:

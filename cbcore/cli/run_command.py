@@ -99,15 +99,14 @@ def _name_package(error: click.NoSuchOption, ctx: click.Context) -> click.UsageE
 def run_command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
     """Run systems on datasets, score the answers and report.
 
-    RUN_FILE holds the same settings as YAML, or is a folder with such a file in it, cb.yaml;
-    flags given beside it replace its values. It can be the name of a run file that a plugin
-    offers, such as demo.
+    RUN_FILE is a YAML file with the same settings, a folder with cb.yaml, or the name of a run
+    file that a plugin offers. Flags override its values. `cb list systems` and `cb list datasets`
+    show what is installed.
 
     \b
-    cb run demo
-    cb run --system "bm25:max_tokens=200 | extractive" --dataset hotpotqa:sample
-    cb run --system py:./mine.py:MySystem --dataset data.jsonl --output html=report.html
-    cb run --proxy http://localhost:7878 --model gpt-4o-mini --dataset hotpotqa -n 50
+    cb run --system py:./mine.py:MySystem --dataset questions.jsonl
+    cb run --system "py:./mine.py:shorten | py:./mine.py:answer" --dataset questions.jsonl -n 50
+    cb run experiment.yaml --output report.html
     """
     run_benchmark(settings, run_file, flags)
 

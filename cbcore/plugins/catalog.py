@@ -171,6 +171,10 @@ class Catalog:
         """
         if kind is None or kind in OFFERING.values():
             self.load_hook_modules()
+        return self.list_known(kind)
+
+    def list_known(self, kind: str | None = None) -> list[Component]:
+        """As `components`, without those that hook modules offer if none is loaded yet."""
         if kind != "command":  # commands can repair what the policy finds missing
             self.check_required()
         found = list(registered.values())
@@ -188,8 +192,10 @@ class Catalog:
         `UnknownComponentError` if nobody offers it.
         """
         owner, _, bare = name.rpartition("/")
-        wanted = (kind, names.canonical(bare))
-        matches = [c for c in self.components(kind) if _key(c) == wanted and _is_from(c, owner)]
+        matches = self._match(kind, bare, owner)
+        if not matches and kind in OFFERING.values():  # a hook module may offer it
+            self.load_hook_modules()
+            matches = self._match(kind, bare, owner)
         if len(matches) > 1:  # a plugin may replace a component of the core
             matches = [c for c in matches if c.plugin != CORE]
         if len(matches) > 1:
@@ -198,6 +204,11 @@ class Catalog:
             return matches[0]
         self._raise_if_set_aside(kind, bare, owner)
         raise self._describe_unknown(kind, name)
+
+    def _match(self, kind: str, name: str, owner: str) -> list[Component]:
+        """The components of a name that are known by now, of any plugin or of the owner."""
+        wanted = (kind, names.canonical(name))
+        return [c for c in self.list_known(kind) if _key(c) == wanted and _is_from(c, owner)]
 
     def _describe_unknown(self, kind: str, name: str) -> UnknownComponentError:
         """The error for a name that nobody offers, with suggestions."""

@@ -53,7 +53,8 @@ class HookManager(pluggy.PluginManager):
             raise pluggy.PluginValidationError(
                 plugin, f"{name}: write wrapper=True, not hookwrapper"
             )
-        if options is None and name.startswith("cb_") and inspect.isroutine(getattr(plugin, name)):
+        function = getattr(plugin, name)
+        if options is None and name.startswith("cb_") and inspect.isroutine(function):
             options = pluggy.HookimplOpts(
                 wrapper=False,
                 hookwrapper=False,
@@ -62,6 +63,15 @@ class HookManager(pluggy.PluginManager):
                 trylast=False,
                 specname=None,
             )
+        if options is not None:
+            if inspect.iscoroutinefunction(function):
+                raise pluggy.PluginValidationError(plugin, f"{name}: a hook cannot be async")
+            hook = options["specname"] or name
+            yields = inspect.isgeneratorfunction(function) and not options["wrapper"]
+            if yields and hook in hookspecs.WITHOUT_RESULT:
+                raise pluggy.PluginValidationError(
+                    plugin, f"{name}: it yields, so write hookimpl(wrapper=True)"
+                )
         return options
 
     def register(self, plugin: object, name: str | None = None) -> str | None:
@@ -72,6 +82,12 @@ class HookManager(pluggy.PluginManager):
                 if impl.plugin is plugin:
                     self._contain(caller.name, impl)
         return registered
+
+    def leave_out(self, plugin: str) -> None:
+        """Unregister the hook modules of a plugin."""
+        for name, module in self.list_name_plugin():
+            if name.partition(":")[0] == plugin:
+                self.unregister(module)
 
     def _contain(self, hook: str, impl: pluggy.HookImpl) -> None:
         """Let an implementation of a contained hook report its exception instead of raising it."""

@@ -6,9 +6,6 @@ from typing import Any
 
 import attrs
 
-_COLUMNS = {"num_fewshot": "n-shot", "version": "version", "filter": "filter"}
-"""What lines say of themselves, unless a section has other columns."""
-
 
 def _check_lines(_: Any, field: attrs.Attribute[Any], lines: Any) -> None:
     if not isinstance(lines, list) or not all(isinstance(line, dict) for line in lines):
@@ -37,6 +34,6 @@ class Section:
     title: str
     lines: list[dict[str, Any]] = attrs.field(validator=_check_lines)
     header: str = "task"
-    columns: dict[str, str] = attrs.Factory(lambda: dict(_COLUMNS))
+    columns: dict[str, str] = attrs.Factory(dict)
     names_data: bool = True
     chart: dict[str, Any] | None = None

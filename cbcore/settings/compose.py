@@ -149,7 +149,8 @@ def _parse(parse: Callable[[str], Any], wanted: Any) -> Any:
 def configure(settings: RunSettings, options: Mapping[PluginOption, Any], builder: Builder) -> None:
     """Parse specs, let plugins change the settings, then freeze them.
 
-    A plugin that fails refuses the run if one of its options was given; else a warning names it.
+    A plugin that fails refuses the run if one of its options was given. Else a warning names it, and
+    its hooks are left out.
     """
     parse_specs(settings)
     settings.plugin_options = {option.key: value for option, value in options.items()}
@@ -158,7 +159,8 @@ def configure(settings: RunSettings, options: Mapping[PluginOption, Any], builde
     for plugin, reason in builder.hooks.failed.items():
         if any(option.component.plugin == plugin for option in options):
             raise PluginContractError(plugin, f"cb_configure failed: {reason}")
-        builder.warn(f"cb_configure of {plugin} failed: {reason}")
+        builder.warn(f"cb_configure of {plugin} failed, so this run goes without it: {reason}")
+        builder.hooks.leave_out(plugin)
     parse_specs(settings)  # what plugins added as texts
     builder.offered = _fill(settings, options)
     settings.fail_fast = settings.fail_fast or settings.on_error == "raise"

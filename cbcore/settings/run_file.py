@@ -1,10 +1,9 @@
 """Run files: a benchmark written down as YAML, the same as the flags of `cb run`.
 
     systems:
-      - identity | extractive
-      - bm25: {max_tokens: 200}
-      - openai: {base_url: "http://localhost:8000", api_key: "${API_KEY}"}
-    datasets: [hotpotqa:sample]
+      - py:./mine.py:shorten | py:./mine.py:answer
+      - py:./mine.py:Client: {url: "http://localhost:8000", api_key: "${API_KEY}"}
+    datasets: [questions.jsonl]
     max_examples: 50
 
 Paths are relative to the file: those of data files, of own code (`py:./mine.py:Name`), of

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from numbers import Real
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 import attrs
@@ -330,8 +331,11 @@ class RunSettings:
     def freeze(self) -> None:
         """Allow no more changes."""
         for field in attrs.fields(RunSettings):
-            if isinstance(value := getattr(self, field.name), list):
+            value = getattr(self, field.name)
+            if isinstance(value, list):
                 object.__setattr__(self, field.name, tuple(value))
+            elif isinstance(value, dict):
+                object.__setattr__(self, field.name, MappingProxyType(value))
         self._is_frozen = True
 
     def get(self, flag: str) -> Any:

@@ -14,8 +14,6 @@ from cbcore._store.records import RunRecord
 from cbcore.boundary import contained
 from cbcore.exceptions import CBError, DataError
 from cbcore.kept import KeptRun
-from cbcore.settings.compose import configure
-from cbcore.settings.run_settings import RunSettings
 
 if TYPE_CHECKING:
     from cbcore.plugins import Catalog
@@ -31,10 +29,8 @@ def data_of(
     That is so where one of them cannot be read any more and all examples were kept.
     """
     with contained() as tried:
-        builder = Builder(catalog, hooks=catalog.new_hooks())
-        settings = RunSettings(datasets=list(specs))
-        configure(settings, {}, builder)
-        for wanted in settings.datasets:
+        builder = Builder(catalog)
+        for wanted in specs:
             next(iter(builder.dataset(wanted, {}, Layout()).value), None)
     if tried.error is None:
         return specs, False

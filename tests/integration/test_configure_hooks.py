@@ -242,6 +242,38 @@ def test_a_hook_that_fails_refuses_only_runs_that_ask_for_it(place: Workplace) -
     assert "IndexError" in done.stderr
 
 
+def test_a_run_is_configured_once(place: Workplace) -> None:
+    """By each command that runs, `cb rescore` included; reading a run configures nothing."""
+    place.write("own.jsonl", '{"question": "q", "answer": "q"}\n')
+    body = "    print('configured')\n    if not files:\n        return\n"
+    rewrite_hooks(place, "    if not files:\n        return\n", body)
+    for command, n_times in (
+        (("run", *ECHO[:-1], "--dataset", "own.jsonl"), 1),
+        (("rescore", "latest", "--evaluator", "answer_quality"), 1),
+        (("report", "--output", "r.json"), 0),
+    ):
+        done = place.cb(*command)
+        assert done.stderr.count("configured") == n_times, (command, done.stderr)
+
+
+def test_reading_a_run_imports_no_hook_module(place: Workplace) -> None:
+    """They are for commands that run or show components."""
+    place.write("own.jsonl", '{"question": "q", "answer": "q"}\n')
+    assert "importing" in place.cb("run", "-v", *ECHO[:-1], "--dataset", "own.jsonl").stderr
+    for command in (("report",), ("report", "-o", "r.json"), ("runs",), ("list-plugins",)):
+        done = place.cb(command[0], "-v", *command[1:])
+        assert (done.returncode, "importing" in done.stderr) == (0, False), command
+
+
+def test_a_run_needs_no_table(place: Workplace) -> None:
+    """It is a plugin like others: without any, other reports are written."""
+    place.write("own.jsonl", '{"question": "q", "answer": "q"}\n')
+    left_out = ("--no-plugin", "cbcore/table", "--no-plugin", "cb-reporters")
+    done = place.cb("run", *ECHO, "--dataset", "own.jsonl", *left_out, "--output", "r.json")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert json.loads((place.folder / "r.json").read_text())["rows"]
+
+
 def test_a_section_that_fails_costs_nothing_else(place: Workplace) -> None:
     """The rows are paid for: they are reported, and a warning has the reason."""
     rewrite_hooks(place, "        lines = []\n", "        raise KeyError('lost')\n")

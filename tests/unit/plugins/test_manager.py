@@ -274,3 +274,27 @@ def test_the_older_kind_of_wrapper_is_refused() -> None:
     """One form is enough, and it is not ignored silently."""
     with pytest.raises(PluginContractError, match="write wrapper=True"):
         load_hook_module("cb-x", Plugin(cb_summarize=old_kind))
+
+
+def test_an_async_hook_is_refused() -> None:
+    """Nothing awaits it."""
+
+    async def observe(run: Any) -> None: ...
+
+    with pytest.raises(PluginContractError, match="cannot be async"):
+        load_hook_module("cb-x", Plugin(cb_run_started=observe))
+
+
+def test_a_hook_that_yields_is_a_wrapper_or_returns_what_it_yields() -> None:
+    """The body of any other one would never run."""
+
+    def observe(run: Any) -> Iterator[None]:
+        yield
+
+    def offer() -> Iterator[None]:
+        yield
+
+    with pytest.raises(PluginContractError, match="wrapper=True"):
+        load_hook_module("cb-x", Plugin(cb_run_started=observe))
+    plugin = Plugin(cb_run_started=hookimpl(wrapper=True)(observe), cb_datasets=offer)
+    assert load_hook_module("cb-x", plugin) is plugin

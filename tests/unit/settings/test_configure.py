@@ -193,3 +193,31 @@ def test_an_option_that_is_not_recorded_is_not_in_the_record():
     recorded = compose(settings, warn=lambda text: None).config["settings"]
     assert recorded["allow_unsandboxed"] is True
     assert "cache_model" not in recorded
+
+
+def test_a_plugin_that_fails_is_left_out_of_the_run(compose_with):
+    """Its other hooks would act on settings that it did not finish."""
+    finished = []
+
+    class Fails:
+        def cb_configure(self, settings):
+            raise KeyError("lost")
+
+        def cb_run_finished(self, run):
+            finished.append(run.run_id)
+
+    catalog = default_catalog()
+    new_hooks = catalog.new_hooks
+
+    def hooks_with_plugin():
+        hooks = new_hooks()
+        hooks.register(Fails(), "cb-x:hooks")
+        return hooks
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(catalog, "new_hooks", hooks_with_plugin)
+        warnings = []
+        settings = RunSettings(systems=[Answers()], datasets=[DATA], metrics=[])
+        compose(settings, catalog, warn=warnings.append).execute()
+    assert finished == []
+    assert any("cb-x" in text and "lost" in text for text in warnings)

@@ -193,8 +193,8 @@ def test_one_value_stands_for_a_list_of_it():
 
 
 def test_a_change_is_checked_until_settings_are_frozen():
-    """Then nothing changes any more, not even their lists."""
-    settings = RunSettings(systems=[])
+    """Then nothing changes any more, not even their lists and mappings."""
+    settings = RunSettings(systems=[], fields={"context": "passage"})
     settings.seed = 1
     with pytest.raises(UsageError, match="seed must be int, not 'x'"):
         settings.seed = "x"
@@ -204,7 +204,12 @@ def test_a_change_is_checked_until_settings_are_frozen():
     assert (settings.systems, copied.systems) == ((), ["identity"])
     with pytest.raises(UsageError, match="the settings of this run are fixed"):
         settings.seed = 2
+    with pytest.raises(TypeError):
+        settings.fields["question"] = "ask"
+    with pytest.raises(TypeError):
+        settings.plugin_options["margin"] = 1
     copied.seed = 2
+    copied.fields["question"] = "ask"
 
 
 def test_a_number_like_those_of_other_libraries_is_a_number():

@@ -34,6 +34,9 @@ from cbcore.results import EvalResult, EvalRow, RowsBySystem, Section, sum_up
 from cbcore.settings import RunSettings
 from cbcore.stats import Units
 
+COLUMNS = {"num_fewshot": "n-shot", "version": "version", "filter": "filter"}
+"""The columns of the table: keys of its lines, and their headers."""
+
 
 def add_suites(settings: RunSettings, builder: Builder) -> None:
     """Add the tasks of the suites that `settings` ask for to a run, and their table."""
@@ -135,10 +138,10 @@ class SuiteRun:
         failures = {key: run.failures[key] for key in self.metrics if key in run.failures}
         lines, problems = self.make_table(_group_rows(result), failures)
         result.problems += problems
-        section = Section("Suites", lines)
+        columns = dict(COLUMNS)
         if any("by" in line for line in lines):
-            section.columns["by"] = "by"
-        return section
+            columns["by"] = "by"
+        return Section("Suites", lines, columns=columns)
 
     def make_table(
         self, rows: Mapping[str, Sequence[EvalRow]], failures: Mapping[str, str]
