@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cb_baselines import Bm25, RandomSelection, TfIdf
-from cb_baselines.ranking import bm25_scores, terms, tfidf_scores
+from cb_baselines import Bm25, RandomSelection, Retriever, TfIdf
+from cb_baselines.ranking import rank_by_bm25, terms, tfidf_scores
 from cbcore.exceptions import DataError
 from cbcore.tokens import Encoding
 
@@ -23,30 +23,11 @@ COUNT = Encoding("o200k_base").count
 SELECTING = [Bm25, TfIdf, RandomSelection]
 
 
-def test_bm25_by_hand():
-    """BM25 with k1 = 1.5, b = 0.75 as Robertson & Zaragoza (2009) define it.
-
-    Three texts of lengths 2, 4, 3 (mean 3). "cat" is in two of them: idf = ln(1 + 1.5/2.5);
-    "dog" in one: idf = ln(1 + 2.5/1.5). The first text has one "cat": damping 1.5 · (0.25 +
-    0.75 · 2/3) = 1.125, so 2.5 / 2.125; the second two "cat" and a "dog": damping 1.5 · 1.25
-    = 1.875, so 5 / 3.875 and 2.5 / 2.875.
-    """
-    texts = [["cat", "mat"], ["cat", "cat", "dog", "log"], ["fish", "sea", "sun"]]
-    cat, dog = math.log(1.6), math.log(8 / 3)
-    assert bm25_scores(["cat", "dog", "cat"], texts, k1=1.5, b=0.75) == pytest.approx(
-        [cat * 2.5 / 2.125, cat * 5 / 3.875 + dog * 2.5 / 2.875, 0.0]
-    )
-
-
-def test_bm25_is_never_negative():
-    """A term in every text still counts for something, unlike with the older idf."""
-    assert bm25_scores(["a"], [["a"], ["a"], ["a"]], k1=1.5, b=0.75)[0] > 0
-
-
-def test_bm25_without_terms_or_texts():
-    """Empty texts score 0 and no texts give no scores."""
-    assert bm25_scores(["a"], [[], []], k1=1.5, b=0.75) == [0, 0]
-    assert bm25_scores(["a"], [], k1=1.5, b=0.75) == []
+def test_every_text_has_a_rank():
+    """Best first, then those without a term of the question; a repeated term counts once."""
+    texts = [["sun"], ["cat"], ["dog"], ["dog", "cat"], ["log"]]
+    assert rank_by_bm25(["cat", "dog", "dog", "dog"], texts, k1=1.5, b=0.75) == [3, 1, 2, 0, 4]
+    assert rank_by_bm25(["cat"], [], k1=1.5, b=0.75) == []
 
 
 def test_tfidf_cosine_by_hand():
@@ -177,11 +158,15 @@ def test_missing_question(system):
         system().process({"id": "e9", "context": "text"})
 
 
+@pytest.mark.parametrize("system", [Bm25, Retriever])
+def test_refused_parameters_of_bm25(system):
+    with pytest.raises(ValueError, match="k1 is -1: it must be 0 or more"):
+        system(k1=-1)
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"k1": -1}, "k1 is -1: it must be 0 or more"),
-        ({"k1": float("nan")}, "k1 is nan"),
         ({"b": 1.5}, "b is 1.5: it must lie between 0 and 1"),
         ({"max_tokens": 0}, "max_tokens is 0"),
     ],

@@ -38,6 +38,14 @@ def test_cut_by_words(keep, max_tokens, kept):
     assert cut(TEXT, keep=keep, max_tokens=max_tokens, tokenizer="words") == kept
 
 
+def test_a_cut_falls_on_the_end_of_a_line():
+    """A line without a full stop counts as a sentence."""
+    lines = "alpha beta gamma delta\n  epsilon zeta eta theta\n  iota kappa lambda mu"
+    first, second, third = lines.split("\n  ")
+    assert cut(lines, max_tokens=9, tokenizer="words") == f"{first}\n  {second}"
+    assert cut(lines, max_tokens=9, keep="tail", tokenizer="words") == f"{second}\n  {third}"
+
+
 @pytest.mark.parametrize("keep", ["head", "tail", "middle"])
 def test_text_without_spaces_is_cut_between_characters(keep):
     """Where no word ends near the limit, the cut still uses most of the budget."""

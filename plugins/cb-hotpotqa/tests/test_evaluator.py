@@ -129,7 +129,7 @@ def test_predicted_facts_are_the_systems_own_even_when_they_equal_the_gold() -> 
         ({"supporting_facts": GOLD}, {"response": "x"}, "no gold answer"),
         ({"answer": "x", "supporting_facts": GOLD}, {}, "returned no response"),
         ({"answer": "x"}, {"response": ["x"]}, "response is a list"),
-        ({"answer": [["x"]]}, {"response": "x"}, "found a list"),
+        ({"answer": [["x"]]}, {"response": "x"}, "gold answer is a list"),
         ({"answer": []}, {"response": "x"}, "no gold answer"),
         ({"answer": "x"}, {"response": "x", "supporting_facts": []}, "gold .* a NoneType"),
     ],

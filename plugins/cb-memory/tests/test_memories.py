@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import tracemalloc
-from collections import Counter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from cb_memory import Bm25, Embedding, Full, Hybrid, Window
 from cb_memory.budgets import n_tokens
-from cb_memory.memories.lexical import Index, words
+from cb_memory.memories.lexical import words
 from cb_memory.nouns import ConversationTurn
 
 
@@ -47,27 +43,6 @@ def test_bm25_finds_by_words(history):
     assert ids(memory.query("Who sold a teapot?")) == ["two:3"]
     assert ids(memory.query("Did Pepper run in Sintra?")) == ["two:2", "one:0"]
     assert memory.query("zebra").contexts == []
-
-
-WORDS = st.sampled_from(["ship", "dock", "crane", "rope", "mast", "tide", "gull"])
-
-
-@given(st.lists(st.lists(WORDS, min_size=1, max_size=8), min_size=1, max_size=12), st.lists(WORDS))
-def test_the_index_scores_as_the_formula_says(texts, question):
-    """Against the sum as it is written in the papers, text by text."""
-    index = Index(1.5, 0.75)
-    for text in texts:
-        index.add(" ".join(text))
-    mean = sum(map(len, texts)) / len(texts)
-    scores = index.scores(" ".join(question))
-    for place, text in enumerate(texts):
-        expected = 0.0
-        for term in question:
-            df = sum(term in other for other in texts)
-            tf = Counter(text)[term]
-            idf = math.log(1 + (len(texts) - df + 0.5) / (df + 0.5))
-            expected += idf * tf / (tf + 1.5 * (0.25 + 0.75 * len(text) / mean))
-        assert scores.get(place, 0.0) == pytest.approx(expected)
 
 
 def test_words_are_as_in_the_reference_tokenizer():

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Number
 from typing import Any
 
 from cb_answerquality.metrics.quality import compare, contains_word_score
 from cb_answerquality.normalization import tokens
-from cbcore.exceptions import MissingScoreError
 from cbcore.protocols import Scores
-from cbcore.scoring import format_answer, is_absent, response_of
+from cbcore.scoring import golds_of, is_absent, response_of
 
 
 class AnswerQuality:
@@ -39,7 +37,7 @@ class AnswerQuality:
         elif _cannot_be_answered(original):
             f1 = exact = recall = contained = 0.0 if tokens(response_of(processed)) else 1.0
         else:
-            f1, exact, recall, contained = _compare_best(answer, processed)
+            f1, exact, recall, contained = _compare_best(original, processed)
         return {"f1": f1, "exact_match": exact, "recall": recall, "contains": contained}
 
 
@@ -57,13 +55,13 @@ class ContainsWord:
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scores:
         """One score. Raises `MissingScoreError` without a gold answer or a response."""
         response = response_of(processed)
-        golds = _gold_texts(original.get("answer"))
+        golds = _gold_texts(original)
         return {"contains_word": max(contains_word_score(response, gold) for gold in golds)}
 
 
-def _compare_best(answer: Any, processed: Mapping[str, Any]) -> tuple[float, ...]:
+def _compare_best(original: Mapping[str, Any], processed: Mapping[str, Any]) -> tuple[float, ...]:
     """Each score for the alternative answer that gives the highest."""
-    references = _gold_texts(answer)
+    references = _gold_texts(original)
     text = response_of(processed)
     return tuple(
         map(max, zip(*(compare(text, reference) for reference in references), strict=True))
@@ -83,16 +81,7 @@ def _cannot_be_answered(original: Mapping[str, Any]) -> bool:
     return all(is_absent(gold) or (isinstance(gold, str) and not tokens(gold)) for gold in golds)
 
 
-def _gold_texts(answer: Any) -> list[str]:
-    alternatives = answer if isinstance(answer, list | tuple) else [answer]
-    texts = []
-    for alternative in alternatives:
-        if is_absent(alternative):
-            continue
-        if not isinstance(alternative, str | Number):
-            kind = type(alternative).__name__
-            raise MissingScoreError(f"the gold answer is a {kind}, not a text or a number")
-        texts.append(format_answer(alternative))
-    if not texts:
-        raise MissingScoreError("the example has no gold answer")
+def _gold_texts(original: Mapping[str, Any]) -> list[str]:
+    """The gold answers; an empty one only if there is no other."""
+    texts = golds_of(original, ("answer",))
     return [text for text in texts if text.strip()] or texts[:1]

@@ -1,4 +1,4 @@
-"""Scoring texts against a question: BM25 and the cosine of TF-IDF vectors.
+"""Ranking texts by a question: BM25 and the cosine of TF-IDF vectors.
 
 Texts and questions come as lists of terms. A term of the question counts once, however often
 it is asked.
@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from cb_baselines.wordlists import words
+from cbcore.scoring import Bm25Index
 
 _TERM = re.compile(r"[^\W_]+")
 
@@ -32,35 +33,15 @@ def terms(text: str) -> list[str]:
     return [word for word in _TERM.findall(text.lower()) if word not in STOP_WORDS]
 
 
-def bm25_scores(
+def rank_by_bm25(
     question: Sequence[str], texts: Sequence[Sequence[str]], *, k1: float, b: float
-) -> list[float]:
-    """Okapi BM25 of each text, with the inverse document frequency that is never negative.
-
-        score(d, q) = Σ_{t ∈ q} idf(t) · tf · (k1 + 1) / (tf + k1 · (1 − b + b · |d| / avg|d|))
-        idf(t)      = ln(1 + (N − df + 0.5) / (df + 0.5))
-
-    Robertson & Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009).
-    """
-    counts = [Counter(text) for text in texts]
-    n_texts = len(texts)
-    mean_length = sum(map(len, texts)) / n_texts if n_texts else 0.0
-    idf = {}
-    for term in sorted(set(question)):
-        df = sum(term in count for count in counts)
-        idf[term] = math.log(1 + (n_texts - df + 0.5) / (df + 0.5))
-    scores = []
-    for text, count in zip(texts, counts, strict=True):
-        length = len(text) / mean_length if mean_length else 0.0
-        damping = k1 * (1 - b + b * length)
-        scores.append(
-            sum(
-                weight * count[term] * (k1 + 1) / (count[term] + damping)
-                for term, weight in idf.items()
-                if term in count
-            )
-        )
-    return scores
+) -> list[int]:
+    """The indices of texts, best first; those that share no term with the question in order."""
+    index = Bm25Index(k1, b)
+    for text in texts:
+        index.add(text)
+    best = [number for number, _ in index.rank(sorted(set(question)))]
+    return list(dict.fromkeys([*best, *range(len(texts))]))
 
 
 def tfidf_scores(question: Sequence[str], texts: Sequence[Sequence[str]]) -> list[float]:

@@ -8,8 +8,9 @@ from typing import Any
 
 from cb_baselines.examples import text_field
 from cb_baselines.naming import spec_name
-from cb_baselines.ranking import bm25_scores, terms
+from cb_baselines.ranking import rank_by_bm25, terms
 from cbcore.contexts import text_of
+from cbcore.scoring import Bm25Index
 
 _BLANK_LINES = re.compile(r"\n\s*\n")
 
@@ -29,6 +30,7 @@ class Retriever:
     ) -> None:
         if k < 1:
             raise ValueError(f"k is {k!r}: it must be 1 or more")
+        Bm25Index(k1, b)  # refuses values out of range
         self.k = k
         self.k1 = k1
         self.b = b
@@ -43,6 +45,5 @@ class Retriever:
         if not texts or len(texts) < len(passages) or passages == [example.get("context")]:
             context = text_field(example, "context", system=self.name)
             passages = texts = [text for text in _BLANK_LINES.split(context) if text.strip()]
-        scores = bm25_scores(question, list(map(terms, texts)), k1=self.k1, b=self.b)
-        ranked = sorted(range(len(texts)), key=lambda index: -scores[index])
+        ranked = rank_by_bm25(question, list(map(terms, texts)), k1=self.k1, b=self.b)
         return {**example, "contexts": [passages[index] for index in ranked[: self.k]]}

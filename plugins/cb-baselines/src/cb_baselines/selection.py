@@ -11,8 +11,9 @@ from typing import Any
 from cb_baselines import tokenizers
 from cb_baselines.examples import text_field
 from cb_baselines.naming import spec_name
-from cb_baselines.ranking import bm25_scores, terms, tfidf_scores
+from cb_baselines.ranking import rank_by_bm25, terms, tfidf_scores
 from cb_baselines.sentences import Sentence, render, split_context
+from cbcore.scoring import Bm25Index
 from cbcore.tokens import DEFAULT_ENCODING
 
 
@@ -32,10 +33,7 @@ class Bm25:
         name: str | None = None,
     ) -> None:
         tokenizers.check_budget(max_tokens, tokenizer)
-        if not 0 <= k1 < float("inf"):
-            raise ValueError(f"k1 is {k1!r}: it must be 0 or more")
-        if not 0 <= b <= 1:
-            raise ValueError(f"b is {b!r}: it must lie between 0 and 1")
+        Bm25Index(k1, b)  # refuses values out of range
         self.max_tokens = max_tokens
         self.k1 = float(k1)
         self.b = float(b)
@@ -55,8 +53,7 @@ class Bm25:
         question = terms(text_field(example, "question", system=self.name))
 
         def order(sentences: Sequence[Sentence]) -> Iterable[int]:
-            texts = _indexed_terms(sentences)
-            return _best_first(bm25_scores(question, texts, k1=self.k1, b=self.b))
+            return rank_by_bm25(question, _indexed_terms(sentences), k1=self.k1, b=self.b)
 
         return _with_selection(example, self, order)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, get_args
 
 from cb_baselines import tokenizers
 from cb_baselines.examples import text_field
 from cb_baselines.naming import spec_name
-from cb_baselines.sentences import sentence_spans
+from cbcore.scoring import split_sentences
 from cbcore.tokens import DEFAULT_ENCODING
 
 Keep = Literal["head", "tail", "middle"]
@@ -74,7 +74,7 @@ def head(text: str, max_tokens: int, count: Callable[[str], int]) -> str:
     lengths = range(1, len(text) + 1)
     longest = bisect_right(lengths, max_tokens, key=lambda n: count(text[:n]))
     window = text[: longest + _LOOK_BEYOND]
-    sentences = [end for _, end in sentence_spans(window) if end <= longest]
+    sentences = [end for _, end in _sentence_spans(window) if end <= longest]
     words = [match.end() for match in _WORD.finditer(window) if match.end() <= longest]
     for ends, share in ((sentences, _SENTENCE_SHARE), (words, _WORD_SHARE)):
         if ends and ends[-1] >= share * longest and count(text[: ends[-1]]) <= max_tokens:
@@ -88,7 +88,7 @@ def tail(text: str, max_tokens: int, count: Callable[[str], int]) -> str:
     longest = bisect_right(lengths, max_tokens, key=lambda n: count(text[-n:]))
     window = text[-(longest + _LOOK_BEYOND) :]
     earliest = len(window) - longest
-    sentences = [start for start, _ in sentence_spans(window) if start >= earliest]
+    sentences = [start for start, _ in _sentence_spans(window) if start >= earliest]
     words = [match.start() for match in _WORD.finditer(window) if match.start() >= earliest]
     for starts, share in ((sentences, _SENTENCE_SHARE), (words, _WORD_SHARE)):
         if starts and len(window) - starts[0] >= share * longest:
@@ -109,3 +109,12 @@ def both_ends(text: str, max_tokens: int, count: Callable[[str], int]) -> str:
             return joined
         budget -= excess
     return head(text, max_tokens, count)
+
+
+def _sentence_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of each sentence, without the white space around it."""
+    end = 0
+    for sentence in split_sentences(text):
+        start = text.index(sentence, end)
+        end = start + len(sentence)
+        yield start, end

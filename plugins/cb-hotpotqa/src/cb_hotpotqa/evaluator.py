@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from cbcore.exceptions import MissingScoreError
 from cbcore.protocols import Scores
-from cbcore.scoring import count_common, format_answer, response_of, squad_tokens
+from cbcore.scoring import golds_of, overlap_scores, response_of, squad_tokens
 
 _CLOSED_ANSWERS = (["yes"], ["no"], ["noanswer"])
 
@@ -44,7 +44,7 @@ class HotpotJoint:
         """The scores. Raises `MissingScoreError` for absent or malformed answers and facts."""
         response = response_of(processed)
         answer = max(
-            (_match_answer(response, gold) for gold in _golds(original.get("answer"))),
+            (_match_answer(response, gold) for gold in golds_of(original, ("answer",))),
             key=lambda match: (match.exact, match.f1),
         )
         scores = {"answer_em": answer.exact, "answer_f1": answer.f1}
@@ -85,10 +85,8 @@ def _match_answer(response: str, answer: str) -> _Match:
     exact = float(given == wanted)
     if not exact and (given in _CLOSED_ANSWERS or wanted in _CLOSED_ANSWERS):
         return _Match.of(0.0, 0.0, 0.0)  # "yes" against "yes, it is" earns no partial credit
-    common = count_common(given, wanted)
-    if not common:
-        return _Match.of(exact, 0.0, 0.0)
-    return _Match.of(exact, common / len(given), common / len(wanted))
+    _, precision, recall = overlap_scores(given, wanted)
+    return _Match.of(exact, precision, recall)
 
 
 def _match_facts(named: set[tuple[str, int]], gold: set[tuple[str, int]]) -> _Match:
@@ -98,16 +96,6 @@ def _match_facts(named: set[tuple[str, int]], gold: set[tuple[str, int]]) -> _Ma
         common / len(named) if named else 0.0,
         common / len(gold) if gold else 0.0,
     )
-
-
-def _golds(answer: Any) -> list[str]:
-    golds = answer if isinstance(answer, list | tuple) else [answer]
-    if not golds or None in golds:
-        raise MissingScoreError("the example has no gold answer")
-    for gold in golds:
-        if not isinstance(gold, str | int | float):
-            raise MissingScoreError(f"expected an answer as text, found a {type(gold).__name__}")
-    return [format_answer(gold) for gold in golds]
 
 
 def _named_facts(original: Mapping[str, Any], processed: Mapping[str, Any]) -> Any:

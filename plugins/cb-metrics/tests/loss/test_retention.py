@@ -150,6 +150,12 @@ def test_supporting_facts_name_sentences():
     assert found.details["evidence"] == "supporting_facts"
 
 
+def test_an_abbreviation_does_not_split_a_piece_of_evidence():
+    passage = "Dr. Keel of Yards Inc. carved it, e.g. by hand. It was sold in 1851."
+    example = {"context": passage, "question": "Who?", "reference_contexts": [passage]}
+    assert score(passage, example).details["pieces"] == 2
+
+
 @pytest.mark.parametrize(
     "example",
     [

@@ -15,7 +15,6 @@ from cb_ragas_precision.evaluating import (
 )
 from cb_ragas_precision.facts import squeezed, supporting_texts
 from cb_ragas_precision.judging import Judging
-from cb_ragas_precision.sentences import sentences
 from cb_ragas_precision.similar import matches
 from cb_ragas_precision.similarity import check_measure
 from cbcore.binding import Trusted
@@ -23,6 +22,7 @@ from cbcore.columns import Column
 from cbcore.exceptions import MissingScoreError
 from cbcore.records import by_field
 from cbcore.results import Scored
+from cbcore.scoring import split_sentences
 
 
 class ContextRecall(JudgedEvaluator):
@@ -74,7 +74,7 @@ class ContextRecall(JudgedEvaluator):
         if not found:
             return self._nothing_retrieved()
         question = fields.text(values["question"], "question")
-        stated = sentences(fields.text(values["ground_truth"], "ground truth"))
+        stated = split_sentences(fields.text(values["ground_truth"], "ground truth"))
         asked = [prompts.attribution(question, found, statement) for statement in stated]
         judgements = await self._ask(asked)
         details, cost = details_of(judgements, statements=stated), cost_of(judgements)

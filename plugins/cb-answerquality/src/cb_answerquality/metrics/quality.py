@@ -11,7 +11,7 @@ import functools
 import re
 
 from cb_answerquality.normalization import fold, raw_tokens, tokens, tokens_with_articles
-from cbcore.scoring import count_common
+from cbcore.scoring import overlap_scores
 
 # Letters of scripts written without spaces: Thai to Burmese, Khmer, kana, Chinese characters.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
@@ -70,9 +70,8 @@ def compare(response: str, reference: str) -> tuple[float, float, float, float]:
     contained = 1.0 if fold(reference.strip()) in fold(response) else 0.0
     if wanted == given:
         return 1.0, 1.0, 1.0, contained
-    common = count_common(given, wanted)
-    # 2PR / (P + R) with P = common / given and R = common / wanted, rounded once.
-    return 2 * common / (len(wanted) + len(given)), 0.0, common / len(wanted), contained
+    f1, _, recall = overlap_scores(given, wanted)
+    return f1, 0.0, recall, contained
 
 
 def _comparable_tokens(response: str, reference: str) -> tuple[list[str], list[str]]:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from cb_baselines.reading import lexicon
 from cb_baselines.reading.questions import Expects
-from cb_baselines.sentences import STARTERS
 
 _YEAR = r"(?:1[0-9]|20)\d\d"
 _MONTH = f"(?:{'|'.join(sorted(lexicon.MONTHS))})"
@@ -94,7 +93,7 @@ def _personal(word: str) -> bool:
 def _names_something(text: str) -> bool:
     """Whether a capitalised span is more than dates, peoples and words that open sentences."""
     return any(
-        word not in STARTERS
+        word not in lexicon.STARTERS
         and word not in lexicon.DEMONYMS
         and word not in lexicon.NUMBER_WORDS
         and word.capitalize() not in lexicon.MONTHS

@@ -178,6 +178,15 @@ SPAN_OF_TIME_NOUNS = words("era period span timeframe timespan years")
 MONTHS = words(
     "January February March April May June July August September October November December"
 )
+STARTERS = words(
+    """
+    a after although an and as at before both but by during each for from he her his however
+    if in it its many most on one she since some such that the their then there these they
+    this those though through to under until we when where while with you
+    """
+)
+"""Words that, capitalized, most likely open a sentence."""
+
 NAME_PARTICLES = words("al de del der di du la le van von")
 IMPERSONAL = words(
     """

@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias
 
 from cb_metrics.loss.matching import Change, Text, join, loosen, read_text, tokenize
 from cbcore.contexts import text_of
+from cbcore.scoring import split_sentences
 
-_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
 _NAME = re.compile(r"(?<=\s)[^\W\d_a-z][\w'’-]*|\d[\d.,]*")
 _MOST_STATED = 50
 _MOST_PIECES = 100
@@ -169,9 +169,7 @@ def _references(value: Any) -> Iterable[str]:
 def _sentences(text: str) -> list[str]:
     if text.lstrip().startswith(("{", "[")):  # JSON is one piece
         return [text.strip()]
-    return [
-        part for piece in _SENTENCE_END.split(text) if (part := piece.strip()) and tokenize(part)
-    ]
+    return [piece for piece in split_sentences(text) if tokenize(piece)]
 
 
 def _answers(example: Mapping[str, Any]) -> Iterable[list[str]]:

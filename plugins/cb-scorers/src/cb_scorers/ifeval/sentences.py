@@ -4,6 +4,9 @@ The official check uses the model of English that NLTK downloads. The rules are 
 question or exclamation mark ends a sentence; so does a full stop, unless it belongs to an
 abbreviation, an initial, an ellipsis or a number and what follows does not look like a new
 sentence. Line breaks end nothing.
+
+This is not `cbcore.scoring.split_sentences`: the published scores of IFEval rest on the count of
+NLTK, also where a reader counts otherwise, as in lists and at line breaks.
 """
 
 from __future__ import annotations
