@@ -21,11 +21,9 @@ from cbcore.exceptions import (
     DataError,
     NothingScoredError,
     PluginError,
-    PluginLoadError,
     ReportError,
     RunError,
     RunStoppedError,
-    UnknownComponentError,
     UsageError,
 )
 from cbcore.secrets import blot
@@ -67,20 +65,12 @@ def make_outputs(settings: Settings, wanted: Sequence[str] | None) -> list[Outpu
     outputs = [_make_output(builder, text) for text in wanted or ()]
     is_shown = any(output.path is None for output in outputs)
     is_due = not outputs or not (is_shown or settings.verbosity < 0)
-    if is_due and _has_table(builder.catalog):
+    offered = builder.catalog.list_known("reporter")  # no table, if its plugins are left out
+    if is_due and any(one.name == _DEFAULT for one in offered):
         table = _make_output(builder, _DEFAULT)
         outputs.insert(0, attrs.evolve(table, added=bool(outputs)))
     builder.catalog.descriptions.save()
     return outputs
-
-
-def _has_table(catalog: Catalog) -> bool:
-    """Whether the table may be used: its plugins can be left out."""
-    try:
-        catalog.find("reporter", _DEFAULT)
-    except (UnknownComponentError, PluginLoadError):
-        return False
-    return True
 
 
 def _make_output(builder: Builder, text: str) -> Output:

@@ -9,7 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import attrs
 import pluggy
@@ -21,6 +21,10 @@ from cbcore.components import Component, Owner, import_target
 from cbcore.exceptions import CBError, PluginContractError, PluginError
 from cbcore.secrets import redact
 from cbcore.texts import visible
+
+Function: TypeAlias = Callable[..., Any]
+Report: TypeAlias = Callable[[str], None]
+Errors: TypeAlias = type[Exception] | tuple[()]
 
 _OFF = ("", "0", "false", "no", "off")
 
@@ -91,7 +95,7 @@ class HookManager(pluggy.PluginManager):
 
     def _contain(self, hook: str, impl: pluggy.HookImpl) -> None:
         """Let an implementation of a contained hook report its exception instead of raising it."""
-        through: type[Exception] | tuple[()] = ()
+        through: Errors = ()
         if hook == "cb_configure":  # a `CBError` refuses the run
             through = CBError
             report = functools.partial(self.failed.__setitem__, impl.plugin_name.partition(":")[0])
@@ -121,11 +125,7 @@ class HookManager(pluggy.PluginManager):
         self.add_hookcall_monitoring(before, after)
 
 
-def _contain_call(
-    function: Callable[..., Any],
-    report: Callable[[str], None],
-    through: type[Exception] | tuple[()],
-) -> Callable[..., Any]:
+def _contain_call(function: Function, report: Report, through: Errors) -> Function:
     has_failed = False
 
     @functools.wraps(function)
@@ -144,11 +144,7 @@ def _contain_call(
     return call
 
 
-def _contain_wrapper(
-    function: Callable[..., Any],
-    report: Callable[[str], None],
-    through: type[Exception] | tuple[()],
-) -> Callable[..., Any]:
+def _contain_wrapper(function: Function, report: Report, through: Errors) -> Function:
     """A wrapper that passes the inner result on if the original one fails, before or after it."""
     has_failed = False
 
