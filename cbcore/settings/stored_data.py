@@ -30,8 +30,8 @@ def data_of(
     """
     with contained() as tried:
         builder = Builder(catalog)
-        for wanted in specs:
-            next(iter(builder.dataset(wanted, {}, Layout()).value), None)
+        for part in record.manifest["config"]["datasets"]:  # as plugins configured them
+            next(iter(builder.dataset(part["spec"], {}, Layout()).value), None)
     if tried.error is None:
         return specs, False
     stored = stored_data(record, path)

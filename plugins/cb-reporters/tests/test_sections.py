@@ -24,12 +24,15 @@ def score(metric="acc", filter_name="none", better=True, **values):
             "values": estimates}  # fmt: skip
 
 
+COLUMNS = {"num_fewshot": "n-shot", "version": "version", "filter": "filter"}
+
+
 def result(*nodes, systems=("one",)):
     rows = [EvalRow(system, 0, {"acc": 1.0}, dataset="a") for system in systems]
     return EvalResult(
         rows,
         {system: {} for system in systems},
-        sections={"suites": Section("Suites", list(nodes))} if nodes else {},
+        sections={"suites": Section("Suites", list(nodes), columns=COLUMNS)} if nodes else {},
     )
 
 
