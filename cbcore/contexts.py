@@ -72,6 +72,8 @@ def context_of(fields: Mapping[str, Any]) -> str | None:
 
 def is_readable(form: str, value: Any) -> bool:
     """Whether a value can be the context in one of its forms."""
+    if form == "context" and type(value) is str:
+        return True
     try:
         if form == "messages":
             return isinstance(value, list | tuple) and all(isinstance(m, Mapping) for m in value)
@@ -122,34 +124,44 @@ def pass_on(given: Mapping[str, Any], output: Mapping[str, Any]) -> dict[str, An
     returned = returned_forms(given, output)
     if not returned:
         return after
-    kept = {name: value for name, value in after.items() if name in returned or name not in FORMS}
-    return with_rewritten_twin(given, complete_forms(kept))
+    for form in FORMS:
+        if form in after and form not in returned:
+            del after[form]
+    return with_rewritten_twin(given, complete_forms(after))
 
 
-def complete_output(given: Mapping[str, Any], output: Mapping[str, Any]) -> dict[str, Any]:
+def complete_output(
+    given: Mapping[str, Any],
+    output: Mapping[str, Any],
+    passed: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """An output as evaluators read it: with the context that was sent, in both of its forms.
 
-    An output without a context stays as it is.
+    An output without a context stays as it is. `passed` is what `pass_on` makes of the two.
     """
-    if not any(output.get(form) is not None for form in FORMS):
-        return dict(output)
-    passed = pass_on(given, output)
-    kept = {name: passed[name] for name in passed if name in output or name in FORMS}
-    return complete_forms(kept)
+    completed = dict(output)
+    if not (output.get("context") or output.get("contexts") or output.get("messages")):
+        return completed
+    if passed is None:
+        passed = pass_on(given, output)
+    for field in (*FORMS, "question", "turns"):
+        if field in passed and (field in FORMS or field in output):
+            completed[field] = passed[field]
+        elif field in FORMS:
+            completed.pop(field, None)
+    return complete_forms(completed)
 
 
-def complete_forms(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields with `context` made from `contexts`, or `contexts` from `context`."""
-    completed = dict(fields)
+def complete_forms(fields: dict[str, Any]) -> dict[str, Any]:
+    """Add `context` made from `contexts`, or `contexts` from `context`."""
     context = fields.get("context")
-    contexts = fields.get("contexts")
     if context is None:
-        texts = texts_of(contexts)
+        texts = texts_of(fields.get("contexts"))
         if texts is not None:
-            completed["context"] = _BETWEEN.join(texts)
-    elif contexts is None and isinstance(context, str):
-        completed["contexts"] = [context]
-    return completed
+            fields["context"] = _BETWEEN.join(texts)
+    elif fields.get("contexts") is None and isinstance(context, str):
+        fields["contexts"] = [context]
+    return fields
 
 
 def returned_forms(given: Mapping[str, Any], output: Mapping[str, Any]) -> set[str]:
@@ -158,15 +170,13 @@ def returned_forms(given: Mapping[str, Any], output: Mapping[str, Any]) -> set[s
     Of an output that hands back all it was given, only the changed forms count. A form that
     cannot be read does not count.
     """
-    returned = set()
-    changed = set()
+    returned, changed = set(), set()
     for form in FORMS:
         value = output.get(form)
-        if value is None or not is_readable(form, value):
-            continue
-        returned.add(form)
-        if not is_same(value, given.get(form)):
-            changed.add(form)
+        if value is not None and is_readable(form, value):
+            returned.add(form)
+            if not is_same(value, given.get(form)):
+                changed.add(form)
     if not changed or given.keys() <= output.keys():
         return changed
     return returned

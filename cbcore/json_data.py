@@ -14,6 +14,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
+
 __all__ = ("to_json", "to_json_safe")
 
 MAX_DEPTH = 100
@@ -27,6 +29,12 @@ _LARGEST = 10**640 - 1
 """Every Python reads and writes integers of 640 digits, however it is set up."""
 
 _NOT_FOR_ORJSON = b" "
+_PLAIN = (
+    orjson.OPT_PASSTHROUGH_DATACLASS
+    | orjson.OPT_PASSTHROUGH_DATETIME
+    | orjson.OPT_PASSTHROUGH_SUBCLASS
+)
+_SORTED = _PLAIN | orjson.OPT_SORT_KEYS
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -48,15 +56,7 @@ def to_json(value: Any, *, sort_keys: bool = False) -> bytes:
     exception, for what JSON cannot hold: other types, keys that are not text, integers of more
     than 640 digits, and what is nested more than 254 deep or in itself.
     """
-    import orjson  # light commands write no bytes
-
-    option = (
-        orjson.OPT_PASSTHROUGH_DATACLASS
-        | orjson.OPT_PASSTHROUGH_DATETIME
-        | orjson.OPT_PASSTHROUGH_SUBCLASS
-    )
-    if sort_keys:
-        option |= orjson.OPT_SORT_KEYS
+    option = _SORTED if sort_keys else _PLAIN
     try:
         return orjson.dumps(value, option=option)
     except TypeError:
@@ -75,8 +75,6 @@ def to_json(value: Any, *, sort_keys: bool = False) -> bytes:
 
 def from_json(data: bytes) -> Any:
     """The data that `to_json` wrote. Raises ValueError for bytes that are not JSON."""
-    import orjson
-
     try:
         if data[:1] != _NOT_FOR_ORJSON:
             return orjson.loads(data)

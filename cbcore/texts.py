@@ -77,8 +77,7 @@ def context_twin(example: Mapping[str, Any]) -> str | None:
         return None
     if context == example.get("question"):
         return "question"
-    turns = example.get("turns")
-    if turns and context == joined_turns(turns):
+    if "turns" in example and context == joined_turns(example["turns"]):
         return "turns"
     return None
 

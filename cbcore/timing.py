@@ -18,11 +18,10 @@ __all__ = ("current_waits", "waiting")
 class Waits:
     """Seconds that one call spent waiting. Waits that overlap count once."""
 
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        self._since = 0.0
-        self._n_under_way = 0
-        self._lock = threading.Lock()  # a call may wait in several threads
+    seconds = 0.0
+    _since = 0.0
+    _n_under_way = 0
+    _lock = threading.Lock()  # of all: a call may wait in several threads, and waits are rare
 
     def begin(self) -> None:
         with self._lock:
@@ -41,6 +40,9 @@ class Waits:
         with self._lock:
             return self.seconds + (time.perf_counter() - self._since) * bool(self._n_under_way)
 
+
+NO_WAITS = Waits()
+"""Of a call that does not wait for a turn."""
 
 _current: contextvars.ContextVar[Waits | None] = contextvars.ContextVar("cb_waits", default=None)
 

@@ -113,11 +113,15 @@ class TokenCounter:
         total = 0
         for field in self.text_fields:
             value = example.get(field)
+            if type(value) is str:
+                total += self.count(value)
+                continue
             if value is None and field == "context":
                 value = (
                     example.get("messages") if "contexts" not in example else context_of(example)
                 )
-            total += self._count_nested(value)
+            if value is not None:
+                total += self._count_nested(value)
         if "context" in self.text_fields and context_twin(example) in self.text_fields:
             total -= self._count_nested(example["context"])
         return total

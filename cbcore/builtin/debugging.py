@@ -22,22 +22,28 @@ def cb_configure(settings: RunSettings, builder: Builder) -> None:
         settings.concurrency = 1
 
 
-def cb_row_finished(run: Run, row: EvalRow, attempt: Attempt) -> None:
-    """Show what the system, or an evaluator, raised for this row."""
-    if not (run.settings.traceback or run.settings.pdb):
-        return
-    from cbcore.run.runner import find_failed_scorer
-    from cbcore.run.tracebacks import find_foreign_frames, format_traceback
+def cb_run_started(run: Run) -> None:
+    """Watch the rows of this run, if that is wanted."""
+    if run.settings.traceback or run.settings.pdb:
+        run.hooks.register(Debugging())
 
-    failed = find_failed_scorer(attempt)
-    error = attempt.raised if attempt.raised is not None else failed and failed[1]
-    if error is None:
-        return
-    where = f"{row.system} on example {row.example_id!r}"
-    print(visible(redact(f"\n{where}:\n{format_traceback(error)}"), keep="\n"), file=sys.stderr)  # noqa: T201
-    if run.settings.pdb and (frames := find_foreign_frames(error.__traceback__)) is not None:
-        import pdb  # noqa: T100 - the user asked for it
 
-        debugger = pdb.Pdb(stdout=sys.__stderr__)
-        debugger.reset()
-        debugger.interaction(None, frames)
+class Debugging:
+    """Shows what the system, or an evaluator, raised for a row."""
+
+    def cb_row_finished(self, run: Run, row: EvalRow, attempt: Attempt) -> None:
+        from cbcore.run.runner import find_failed_scorer
+        from cbcore.run.tracebacks import find_foreign_frames, format_traceback
+
+        failed = find_failed_scorer(attempt)
+        error = attempt.raised if attempt.raised is not None else failed and failed[1]
+        if error is None:
+            return
+        where = f"{row.system} on example {row.example_id!r}"
+        print(visible(redact(f"\n{where}:\n{format_traceback(error)}"), keep="\n"), file=sys.stderr)  # noqa: T201
+        if run.settings.pdb and (frames := find_foreign_frames(error.__traceback__)) is not None:
+            import pdb  # noqa: T100 - the user asked for it
+
+            debugger = pdb.Pdb(stdout=sys.__stderr__)
+            debugger.reset()
+            debugger.interaction(None, frames)

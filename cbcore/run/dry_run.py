@@ -75,7 +75,7 @@ def _plan(
     judges = [s for s in scorers if s.is_awaited and not s.is_of_repeats]
     for example in examples:
         for repeat in range(run.count_repeats(examples.benchmark)):
-            attempt = Attempt(None, example, repeat, error=example.problem)  # type: ignore[arg-type]
+            attempt = Attempt(None, example, repeat)  # type: ignore[arg-type]
             if cache is not None:
                 cache.look_up(attempt, scorers)
             # Columns are tried on the first usable example: the others are alike, or fail.

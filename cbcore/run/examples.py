@@ -65,6 +65,13 @@ class NumberedExample:
     problem: str | None = None
     key: str = ""
     content: bytes = b""
+    _is_flat: bool | None = None
+
+    def copy(self) -> dict[str, Any]:
+        """The data as a component gets it: it may change what it gets, but nothing of others."""
+        if self._is_flat is None:
+            self._is_flat = _ATOMS.issuperset(map(type, self.data.values()))
+        return self.data.copy() if self._is_flat else copy_data(self.data)
 
 
 Select: TypeAlias = Callable[[NumberedExample], bool]
@@ -186,12 +193,14 @@ class Examples:
             example_id = f"#{index}"
         else:
             example_id = self._take_id(dataset, example_id, index)
-        if problem is None and all(data.get(field) is None for field in _SOMETHING_TO_WORK_ON):
+        if problem is None and data.get("context") is None and _is_empty(data):
             problem = _describe_empty(example_id, data)
         example = NumberedExample(index, example_id, dataset, data, problem)
-        with contained():  # what is not plain data has no key
+        try:
             example.content = to_json(data, sort_keys=True)
             example.key = digest(example.content)
+        except TypeError:
+            pass  # what is not plain data has no key
         return example
 
     # -- ids -----------------------------------------------------------------------------------
@@ -277,6 +286,10 @@ def _refuse(raw: Any, index: int, dataset: str) -> NumberedExample:
     )
 
 
+def _is_empty(data: Mapping[str, Any]) -> bool:
+    return all(data.get(field) is None for field in _SOMETHING_TO_WORK_ON)
+
+
 def _describe_empty(example_id: Any, data: Mapping[str, Any]) -> str:
     has = ", ".join(sorted(map(str, data))) or "nothing"
     problem = f"example {example_id!r} has neither 'context' nor 'question' (it has {has})"
@@ -339,17 +352,14 @@ class Spool:
         return True
 
 
-def copy_example(example: dict[str, Any]) -> dict[str, Any]:
-    """A copy that shares nothing mutable: a component may change what it gets."""
-    return example.copy() if _ATOMS.issuperset(map(type, example.values())) else _copy(example)
-
-
-def _copy(value: Any) -> Any:
-    """A deep copy; plain data much faster than by `deepcopy`."""
+def copy_data(value: Any) -> Any:
+    """A copy that shares nothing mutable; of plain data much faster than `deepcopy`."""
     kind = type(value)
     # Exact types only: a subclass may keep more than its items, which `deepcopy` knows about.
     if kind is dict:
-        return {key: item if type(item) in _ATOMS else _copy(item) for key, item in value.items()}
+        return {
+            key: item if type(item) in _ATOMS else copy_data(item) for key, item in value.items()
+        }
     if kind is list:
-        return [item if type(item) in _ATOMS else _copy(item) for item in value]
+        return [item if type(item) in _ATOMS else copy_data(item) for item in value]
     return value if kind in _ATOMS else copy.deepcopy(value)

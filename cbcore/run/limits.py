@@ -51,10 +51,10 @@ class ErrorLimit:
         )
 
     def _find_same_errors(self, row: EvalRow) -> str | None:
-        errors = self._first.setdefault(row.system, set())
         n_rows = self._rows[row.system]
         if n_rows > self._n_first:
             return None
+        errors = self._first.setdefault(row.system, set())
         errors.add("" if row.error is None else alike(row.error, row.example_id))
         if n_rows < self._n_first or len(errors) > 1 or not row.error:
             return None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cbcore.chains import USAGE_FIELDS, add_turns, count_tokens
 from cbcore.components import describe_exception, described_value
-from cbcore.contexts import FORMS, is_same, pass_on
+from cbcore.contexts import FORMS, is_same
 from cbcore.exceptions import ScoringError
 from cbcore.json_data import to_json_safe
 from cbcore.results import EvalRow, Scored
@@ -49,10 +49,15 @@ class RowMaker:
         self._system = system
         self._counter = counter
         self._scorers = scorers
-        self._declared = frozenset(name for scorer in scorers for name in scorer.emits)
+        declared = {name for scorer in scorers for name in scorer.emits}
+        self._foreign = {
+            scorer: declared.difference(scorer.emits) if scorer.is_automatic else set[str]()
+            for scorer in scorers
+        }
         self._expected = expected
         self._unscored = Unscored(expected or "", scorers)
         self._cluster_column = cluster_column or CLUSTER
+        self._counted = frozenset((*counter.text_fields, *FORMS))
         self._idle = set() if idle is None else idle
 
     def make(self, attempt: Attempt, position: int) -> EvalRow:
@@ -63,7 +68,7 @@ class RowMaker:
             row.input_tokens = self._counter.visible(example.data)
             if attempt.error is not None or output is None:
                 return _fail(row, attempt)
-            self._add_output(row, example.data, output)
+            self._add_output(row, attempt, output)
             if self._cluster_column in example.data:
                 row.metadata[CLUSTER] = to_json_safe(example.data[self._cluster_column])
         except KeyboardInterrupt:
@@ -101,21 +106,24 @@ class RowMaker:
         row.error = redact(attempt.error or f"{of} cannot be kept: {describe_exception(error)}")
         return row
 
-    def _add_output(
-        self, row: EvalRow, example: Mapping[str, Any], output: Mapping[str, Any]
-    ) -> None:
+    def _add_output(self, row: EvalRow, attempt: Attempt, output: Mapping[str, Any]) -> None:
+        example = attempt.example.data
         response = output.get("response")
         if response is not None:
             row.response = blot(response if type(response) is str else str(response))
             row.response_tokens = self._counter.count(row.response)
         row.output_tokens = row.input_tokens
-        counted = (*self._counter.text_fields, *FORMS)
-        if any(_changes(example, output, field) for field in counted):
-            row.output_tokens = self._counter.visible(pass_on(example, output))
+        changed = [
+            field
+            for field in output
+            if output[field] is not example.get(field)
+            and (field in example or field in self._counted)
+            and not is_same(output[field], example.get(field))
+        ]
+        if changed and not self._counted.isdisjoint(changed):
+            row.output_tokens = self._counter.visible(attempt.sent)
         # Any field of the example counts, since a reader may use it.
-        if row.output_tokens == row.input_tokens and any(
-            _changes(example, output, field) for field in (*FORMS, *example)
-        ):
+        if changed and row.output_tokens == row.input_tokens:
             row.metadata[CHANGED] = True
         metadata = output.get("metadata")
         if metadata is not None and isinstance(metadata, Mapping):
@@ -151,7 +159,7 @@ class RowMaker:
 
     def _add_scores(self, row: EvalRow, scorer: Scorer, scores: Any) -> None:
         """What an evaluator returned or raised; whatever it is, the row takes no harm."""
-        if type(scores) is not dict or scores:
+        if self._idle and (type(scores) is not dict or scores):
             self._idle.discard(scorer.name)
         try:
             self._read_scores(row, scorer, scores)
@@ -176,24 +184,25 @@ class RowMaker:
             shown = "None" if scores is None else type(scores).__name__
             _add_reason(row, scorer, f"{RETURNED} {shown}, not a dict of scores")
             return
-        others: Collection[str] = self._declared if scorer.is_automatic else ()
+        # A name belongs to the evaluator that declares it, or that comes first.
+        others = self._foreign[scorer]
         for name, value in scores.items():
+            is_free = name not in row.scores and name not in others
+            if type(value) is float and is_free and math.isfinite(value) and type(name) is str:
+                row.scores[name] = value
+                continue
             if type(name) is not str:
                 shown = described_value(name)
                 row.missing[shown] = f"the evaluator named a score {shown}, which is no text"
                 continue
-            key = name
-            # A name belongs to the evaluator that declares it, or that comes first.
-            if name in row.scores or (name in others and name not in scorer.emits):
-                key = f"{scorer.name}.{name}"
-            if type(value) is not float:
-                try:
-                    value = float(value)  # noqa: PLW2901 - numpy scalars, integers and booleans
-                except KeyboardInterrupt:
-                    raise
-                except BaseException:  # noqa: BLE001 - `float` may call anything, and overflow
-                    row.missing[key] = f"{RETURNED} {described_value(value)}, not a number"
-                    continue
+            key = name if is_free else f"{scorer.name}.{name}"
+            try:
+                value = float(value)  # noqa: PLW2901 - numpy scalars, integers and booleans
+            except KeyboardInterrupt:
+                raise
+            except BaseException:  # noqa: BLE001 - `float` may call anything, and overflow
+                row.missing[key] = f"{RETURNED} {described_value(value)}, not a number"
+                continue
             if math.isfinite(value):
                 row.scores[key] = value
             else:
@@ -236,8 +245,3 @@ def _make_plain(metadata: Mapping[Any, Any]) -> dict[str, Any]:
     """Metadata that can be saved and read back: plain data without secrets."""
     plain: dict[str, Any] = to_json_safe(visible("", dict(metadata)))
     return plain
-
-
-def _changes(example: Mapping[str, Any], output: Mapping[str, Any], field: str) -> bool:
-    """Whether an output has another value than the example."""
-    return field in output and not is_same(output[field], example.get(field))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,21 +10,19 @@ from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from cbcore.boundary import contained
 from cbcore.components import Built, describe_exception
-from cbcore.contexts import complete_output, find_unreadable, is_same
+from cbcore.contexts import complete_output, find_unreadable, is_same, pass_on
 from cbcore.exceptions import CBError, MissingScoreError, ProcessError, ScoringError
 from cbcore.requests import compact_requests
 from cbcore.results import EvalRow, Scored
 from cbcore.run.budget import Budget, Reservation, Spent, find_cost, read_cost
 from cbcore.run.calling import Calls, Threads
-from cbcore.run.examples import Examples, NumberedExample, copy_example
+from cbcore.run.examples import Examples, NumberedExample
 from cbcore.run.make_row import RowMaker
 from cbcore.run.scorers import Scorer
 from cbcore.store.cache import Cache
-from cbcore.timing import Waits, start_waits
+from cbcore.timing import NO_WAITS, Waits, start_waits
 from cbcore.tokens import TEXT_FIELDS, TokenCounter
 
 if TYPE_CHECKING:
@@ -33,6 +32,9 @@ if TYPE_CHECKING:
 
 _WINDOW = 4
 """Attempts held for each concurrent call, so that one slow call does not idle the others."""
+_INLINE_WINDOW = 64
+_INLINE_S = 0.005
+"""How long the driver makes calls itself before it goes on with their rows."""
 _MANY_THREADS = 32
 _NOTED_WAIT_S = 0.0005
 """A row notes longer waits."""
@@ -47,13 +49,13 @@ class Call:
 
     __slots__ = ("_started", "error", "latency_s", "output", "waits")
 
-    def __init__(self) -> None:
+    def __init__(self, waits: Waits = NO_WAITS) -> None:
         self.output: Any = None
         self.error: BaseException | None = None
         self.latency_s = 0.0
+        self.waits = waits
 
     def __enter__(self) -> Call:  # noqa: PYI034 - nothing is derived from it
-        self.waits = start_waits()
         self._started = time.perf_counter()
         return self
 
@@ -71,36 +73,45 @@ class Call:
         return True
 
 
-@attrs.define(eq=False, repr=False)
 class Attempt:
-    """One example through one system. One owner at a time: driver, then caller, then driver."""
+    """One example through one system. One owner at a time: driver, then caller, then driver.
 
-    pair: Pair
-    example: NumberedExample
-    repeat: int = 0
+    `scores` are what each evaluator returned or raised, `spent` what the calls cost. `repeats` are
+    set for the last repeat that has an output, when all repeats can be scored together.
+    """
+
     output: dict[str, Any] | None = None
     output_key: str | None = None
-    latency_s: float = 0.0
-    error: str | None = None
+    latency_s = 0.0
     raised: BaseException | None = None
-    cost_of_failure: Mapping[str, Any] = attrs.Factory(dict)
-    # What each evaluator returned or raised.
-    scores: dict[Scorer, Any] = attrs.Factory(dict)
-    spent: dict[Built, Spent] = attrs.Factory(dict)
-    # Of the last repeat that has an output: all repeats, when they can be scored together.
+    cost_of_failure: Mapping[str, Any] | None = None
     repeats: Sequence[Attempt] = ()
-    is_cached: bool = False
-    is_done: bool = False
+    is_cached = False
+    is_done = False
     reservation: Reservation | None = None
     deadline: float | None = None  # of the call that is under way
     waits: Waits | None = None  # of that call, if waiting does not count
     step: str | None = None  # where it is: "thread", "loop", or None for the driver
-    is_given_up: bool = False
-    is_replaced: bool = False  # another thread has taken the place of the one in the call
+    is_given_up = False
+    is_replaced = False  # another thread has taken the place of the one in the call
     escaped: BaseException | None = None
     task: asyncio.Task[None] | None = None
-    has_slot: bool = False
+    has_slot = False
     future: Any = None  # in a worker
+    _sent: dict[str, Any] | None = None
+
+    def __init__(self, pair: Pair, example: NumberedExample, repeat: int = 0) -> None:
+        self.pair, self.example, self.repeat = pair, example, repeat
+        self.error = example.problem
+        self.scores: dict[Scorer, Any] = {}
+        self.spent: dict[Built, Spent] = {}
+
+    @property
+    def sent(self) -> dict[str, Any]:
+        """The fields that a stage behind the system would get, with the context that was sent."""
+        if self._sent is None:
+            self._sent = pass_on(self.example.data, self.output or {})
+        return self._sent
 
     @property
     def needs_call(self) -> bool:
@@ -151,8 +162,8 @@ class Pair:
             and not (self.is_awaited or workers or calls.timeout_s)
             and not any(scorer.is_awaited for scorer in scorers)
         )
-        window = 1 if self.is_inline or is_interleaved else _WINDOW * self.concurrency
-        self.window = max(window, repeats)
+        window = _INLINE_WINDOW if self.is_inline else _WINDOW * self.concurrency
+        self.window = max(repeats, 1 if is_interleaved else window)
         n_threads = self.concurrency if not self.is_awaited else _MANY_THREADS
         self.threads = Threads(calls.work, min(self.concurrency, n_threads))
         self._slots: asyncio.Semaphore | None = None
@@ -179,13 +190,14 @@ class Pair:
     def _read(self) -> Iterator[Attempt]:
         for example in self.examples:
             for repeat in range(self.repeats):
-                attempt = Attempt(self, example, repeat, error=example.problem)
+                attempt = Attempt(self, example, repeat)
                 if self.cache:
                     self.cache.look_up(attempt, self.scorers)
                 yield attempt
 
     def fill(self) -> None:
         """Start attempts while the window and the budget have room."""
+        until = time.perf_counter() + _INLINE_S
         while len(self.open) < self.window and not self.is_read:
             attempt, self.held = self.held or self._read_next(), None
             if attempt is None:
@@ -201,11 +213,13 @@ class Pair:
             if attempt.needs_call:
                 self.calls.warm_up(self.system)
             self.open.append(attempt)
-            if self.is_inline:
-                self.run_blocking(attempt)
-                self.finish(attempt)
-            else:
+            if not self.is_inline:
                 self.calls.start(attempt)
+                continue
+            self.run_blocking(attempt)
+            self.finish(attempt)
+            if time.perf_counter() > until:
+                return
 
     def _read_next(self) -> Attempt | None:
         """None at the end of the data, or if data that is not required fails."""
@@ -300,9 +314,9 @@ class Pair:
         Its caller still owns the attempt: if the call returns, the output is stored, but makes no
         row.
         """
-        stand_in = attrs.evolve(
-            attempt, is_done=True, is_given_up=False, deadline=None, step=None, task=None
-        )
+        stand_in = copy.copy(attempt)
+        stand_in.is_done, stand_in.is_given_up = True, False
+        stand_in.deadline = stand_in.step = stand_in.task = None
         if attempt.output is None:
             stand_in.error = reason
         else:
@@ -330,8 +344,8 @@ class Pair:
 
     def run_blocking(self, attempt: Attempt) -> None:
         if attempt.needs_call:
-            example = copy_example(attempt.example.data)  # before the clock starts
-            call = Call()
+            example = attempt.example.copy()  # before the clock starts
+            call = Call(start_waits())
             self.begin(attempt)
             if self.workers:
                 call = self.workers.process(attempt, example)
@@ -339,21 +353,20 @@ class Pair:
                 with call:
                     call.output = self.system.value.process(example)
             self._keep(attempt, call)
-        for scorer in self._missing(attempt, self.blocking):
-            call = Call()
-            self.begin(attempt)
-            original, processed = self._copies(attempt)
-            if self.workers:
-                call = self.workers.score(attempt, scorer, original, processed)
-            else:
-                with call:
-                    call.output = scorer.value.score(original, processed)
-            self._keep_scores(attempt, scorer, call)
+        for scorer in self.blocking:
+            if self._is_due(attempt, scorer):
+                self.begin(attempt)
+                original, processed = self._copies(attempt)
+                if self.workers:
+                    call = self.workers.score(attempt, scorer, original, processed)
+                else:
+                    with Call() as call:
+                        call.output = scorer.value.score(original, processed)
+                self._keep_scores(attempt, scorer, call)
         for scorer in self._repeats_to_score(attempt):
             if not scorer.is_awaited:
-                call = Call()
                 self.begin(attempt)
-                with call:
+                with Call() as call:
                     call.output = scorer.value.score_repeats(*self._copies_of_repeats(attempt))
                 self._keep_scores(attempt, scorer, call)
         attempt.deadline = None
@@ -362,8 +375,8 @@ class Pair:
         if attempt.needs_call:
             await self._take_slot(attempt)
             try:
-                example = copy_example(attempt.example.data)
-                call = Call()
+                example = attempt.example.copy()
+                call = Call(start_waits())
                 self.begin(attempt)
                 with call:
                     if self._queues:
@@ -375,16 +388,14 @@ class Pair:
         if attempt.error is not None or self._missing(attempt, self.blocking):
             return  # a thread scores it, then judges follow
         for scorer in self._missing(attempt, self.judges):
-            call = Call()
             self.begin(attempt)
-            with call:
+            with Call() as call:
                 call.output = await scorer.value.ascore(*self._copies(attempt))
             self._keep_scores(attempt, scorer, call)
         for scorer in self._repeats_to_score(attempt):
             if scorer.is_awaited:
-                call = Call()
                 self.begin(attempt)
-                with call:
+                with Call() as call:
                     both = self._copies_of_repeats(attempt)
                     call.output = await scorer.value.ascore_repeats(*both)
                 self._keep_scores(attempt, scorer, call)
@@ -392,18 +403,18 @@ class Pair:
 
     def begin(self, attempt: Attempt) -> None:
         """A call begins now: its time limit starts."""
-        timeout_s = self.calls.timeout_s
-        attempt.waits = None
-        attempt.deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        if self.calls.timeout_s is not None:
+            attempt.waits = None
+            attempt.deadline = time.monotonic() + self.calls.timeout_s
 
     def _copies(self, attempt: Attempt) -> tuple[dict[str, Any], dict[str, Any]]:
         """The example and the output as an evaluator gets them, to do with as it likes."""
-        example = attempt.example.data
-        return copy_example(example), complete_output(example, attempt.output or {})
+        example = attempt.example
+        return example.copy(), complete_output(example.data, attempt.output or {}, attempt.sent)
 
     def _copies_of_repeats(self, attempt: Attempt) -> tuple[dict[str, Any], list[dict[str, Any]]]:
         outputs = [(one.output or {}).copy() for one in attempt.repeats]
-        return copy_example(attempt.example.data), outputs
+        return attempt.example.copy(), outputs
 
     def _keep(self, attempt: Attempt, call: Call) -> None:
         """The call is over: store its output before anything else can fail."""
@@ -464,16 +475,15 @@ class Pair:
         if self.cache:
             self.cache.put_scores(attempt, scorer, scores)
 
+    def _is_due(self, attempt: Attempt, scorer: Scorer) -> bool:
+        """Whether an evaluator has still to score this attempt."""
+        if attempt.output is None or attempt.error is not None or attempt.is_given_up:
+            return False
+        is_scored = scorer in attempt.scores
+        return not is_scored and scorer.can_score(attempt.example.data, attempt.output)
+
     def _missing(self, attempt: Attempt, scorers: Sequence[Scorer]) -> list[Scorer]:
-        """The evaluators that have still to score this attempt."""
-        output = attempt.output
-        if output is None or attempt.error is not None or attempt.is_given_up:
-            return []
-        return [
-            scorer
-            for scorer in scorers
-            if scorer not in attempt.scores and scorer.can_score(attempt.example.data, output)
-        ]
+        return [scorer for scorer in scorers if self._is_due(attempt, scorer)]
 
     def _repeats_to_score(self, attempt: Attempt) -> list[Scorer]:
         return self._missing(attempt, self.of_repeats) if attempt.repeats else []

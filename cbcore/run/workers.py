@@ -24,6 +24,7 @@ from cbcore.run.pair import Call
 from cbcore.run.scorers import Scorer
 from cbcore.run.tracebacks import note_traceback
 from cbcore.secrets import hide, is_shown_in, notice_environment, redact
+from cbcore.timing import Waits, start_waits
 
 if TYPE_CHECKING:
     from cbcore.run.pair import Attempt
@@ -150,7 +151,7 @@ def _find_versions(records: Any) -> Any:
 
 def read_reply(reply: bytes) -> Call:
     """The call that a worker made. Raises `RunError` if the worker could not begin."""
-    call = Call()
+    call = Call(Waits())
     with contained() as reading:
         output, error, latency_s, waited_s = pickle.loads(reply)  # noqa: S301 - of our own worker
         call.output, call.error, call.latency_s = output, error, latency_s
@@ -187,7 +188,7 @@ def open_worker(worker: bytes) -> Callable[[bytes], bytes]:
         problem = RunError(redact(f"A worker could not begin: {reason}"), hint=_HINT)
 
     def run_task(task: bytes) -> bytes:
-        call = Call()
+        call = Call(start_waits())
         with call:
             number, arguments = pickle.loads(task)  # noqa: S301 - of our own run
         if call.error is None:
