@@ -211,8 +211,8 @@ class Catalog:
         return [c for c in self.list_known(kind) if _key(c) == wanted and _is_from(c, owner)]
 
     def _describe_unknown(self, kind: str, name: str) -> UnknownComponentError:
-        """The error for a name that nobody offers, with suggestions."""
-        known = [component.name for component in self.components(kind)]
+        """The error for a name that nobody offers, with suggestions. Imports no hook module."""
+        known = [component.name for component in self.list_known(kind)]
         near = names.near_matches(name.rpartition("/")[2], known)
         error = UnknownComponentError(kind, name, near)
         if not near and (guess := self._guess_mistake(kind, name)):
@@ -238,7 +238,7 @@ class Catalog:
     def _guess_mistake(self, kind: str, name: str) -> str:
         """What a name that nobody offers may be: a component of another kind."""
         wanted = names.canonical(name)
-        others = [c.kind for c in self.components() if names.canonical(c.name) == wanted]
+        others = [c.kind for c in self.list_known() if names.canonical(c.name) == wanted]
         return f"{name!r} is of the kind {others[0]}, not {kind}" if others else ""
 
     def _raise_if_set_aside(self, kind: str, name: str, owner: str) -> None:

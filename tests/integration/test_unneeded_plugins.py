@@ -103,6 +103,23 @@ def test_doctor_finds_a_plugin_that_ends_the_interpreter(workplace: Workplace, c
     assert run(workplace, "-s", "identity", "--no-plugin", "cb-a-odd").returncode in (0, 7)
 
 
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        ("lisst", "Did you mean list?"),
+        ("plugins shwo", "did you mean plugins-show or"),
+        ("run nope", "no plugin offers a run file of this name"),
+    ],
+)
+def test_a_mistyped_command_imports_no_hook_module(
+    workplace: Workplace, typed: str, message: str
+) -> None:
+    """Suggestions come from entry points: a plugin that ends the interpreter hides no error."""
+    write_hooks(workplace.site, "cb-a-odd", FATAL["exits"] + OFFER)
+    done = workplace.cb(*typed.split())
+    assert (done.returncode, message in done.stderr) == (2, True), done.stderr
+
+
 def test_only_commands_that_run_or_show_components_import_hook_modules(
     cold_workplace: Workplace,
 ) -> None:
