@@ -11,6 +11,7 @@ import attrs
 
 import cbcore
 from cbcore import names
+from cbcore._logging import get_logger
 from cbcore.boundary import contained
 from cbcore.components import Component, Owner, registered
 from cbcore.exceptions import (
@@ -289,18 +290,27 @@ class Catalog:
         return self._hook_modules
 
     def new_hooks(self) -> HookManager:
-        """A hook manager for one run, with the hook modules of all usable plugins."""
+        """A hook manager for one run, with the hook modules of all usable plugins.
+
+        Warns of each plugin whose hook modules are left out because it is broken.
+        """
         hooks = HookManager()
         for name, module in reversed(self.load_hook_modules()):  # pluggy calls the last one first
             if not hooks.is_registered(module):  # two plugins may name the same module
                 hooks.register(module, name)
+        for plugin in self.plugins:
+            if plugin.hook_modules and plugin.status == "broken":
+                problem = f"plugin {plugin.name!r} is left out of this run: {plugin.reason}"
+                get_logger().warning(f"{problem} (--no-plugin {plugin.name} hides this)")
         return hooks
 
     def hooks_of(self, plugin: Plugin) -> list[str]:
         """The hooks that a plugin implements, sorted. Loads hook modules."""
-        hooks = self.new_hooks()
-        modules = [m for name, m in self.load_hook_modules() if name.split(":")[0] == plugin.name]
-        return sorted({c.name for m in modules for c in hooks.get_hookcallers(m) or ()})
+        hooks = HookManager()
+        for name, module in self.load_hook_modules():
+            if name.split(":")[0] == plugin.name:
+                hooks.register(module, name)
+        return sorted(n for n, caller in vars(hooks.hook).items() if caller.get_hookimpls())
 
     def describe(self, component: Component) -> Component:
         """A component with its summary, tasks and scores, from the cache if its code is unchanged.
