@@ -300,8 +300,8 @@ class Catalog:
                 hooks.register(module, name)
         for plugin in self.plugins:
             if plugin.hook_modules and plugin.status == "broken":
-                problem = f"plugin {plugin.name!r} is left out of this run: {plugin.reason}"
-                get_logger().warning(f"{problem} (--no-plugin {plugin.name} hides this)")
+                problem = f"Plugin {plugin.name!r} is left out of this run: {plugin.reason}"
+                get_logger().warning(f"{problem}. --no-plugin {plugin.name} hides this warning.")
         return hooks
 
     def hooks_of(self, plugin: Plugin) -> list[str]:

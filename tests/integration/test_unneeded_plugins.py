@@ -73,7 +73,7 @@ def test_a_run_names_each_hook_module_that_it_leaves_out(
 
     assert done.returncode == 0, done.stderr
     (line,) = [line for line in done.stderr.splitlines() if "cb-a-odd" in line]
-    assert line.startswith("cb: warning: plugin 'cb-a-odd' is left out of this run: ")
+    assert line.startswith("cb: warning: Plugin 'cb-a-odd' is left out of this run: ")
     assert reason in line
     assert "--no-plugin cb-a-odd" in line
     assert "cb-a-odd" not in run(workplace, "-s", "identity", "--no-plugin", "cb-a-odd").stderr
