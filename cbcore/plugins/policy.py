@@ -65,10 +65,13 @@ def check_names(policy: PluginPolicy, installed: Mapping[str, Iterable[str]]) ->
             f"Cannot disable {CORE}: it is the core, not a plugin.",
             hint=f"name one part of it, such as --no-plugin {CORE}/progress",
         )
-    parts = {canonical(f"{name}/{part}") for name, own in installed.items() for part in own}
-    shown = "`cb list-plugins` shows them"
-    for verb, wanted in (("disable", policy.disable - parts), ("allow", policy.only or ())):
-        _check(f"Cannot {verb} the plugin {{!r}}: it is not installed.", wanted, installed, shown)
+    parts = [f"{name}/{part}" for name, own in installed.items() for part in own]
+    for verb, wanted, known in (
+        ("disable", policy.disable, [*installed, *parts]),
+        ("allow", policy.only or (), installed),
+    ):
+        problem = f"Cannot {verb} the plugin {{!r}}: it is not installed."
+        _check(problem, wanted, known, "`cb list-plugins` shows them")
 
 
 def check_evaluators(policy: PluginPolicy, installed: Iterable[Component]) -> None:
