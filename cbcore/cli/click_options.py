@@ -144,11 +144,6 @@ class SettingFlag(click.Option):
         texts = given if isinstance(given, tuple) else (given,)
         return self._option.read(texts, self.opts[-1])
 
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        flags = ", ".join(self.opts)
-        shown = f"{flags} {self.metavar}" if self.metavar else flags
-        return None if self.hidden else (shown, self._option.help)
-
 
 def setting_flags(
     options: Iterable[Setting],

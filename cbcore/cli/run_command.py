@@ -168,8 +168,7 @@ def _read_settings(settings: Settings, run_file: str | None, flags: dict[str, An
 
     no_cache, dry_run = flags.pop("no_cache"), flags.pop("dry_run")
     of_plugins = keys_by_word(plugin_options(settings.catalog().plugins))
-    options = options_of(RunSettings).values()
-    of_core = {word: option.name for option in options for word in (option.name, *option.words)}
+    of_core = {w: o.name for o in options_of(RunSettings).values() for w in (o.name, *o.words)}
     given: dict[str, Any] = {}
     if run_file is not None:
         from cbcore.settings.run_file import read_run_file

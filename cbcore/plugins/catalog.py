@@ -216,8 +216,9 @@ class Catalog:
         known = [component.name for component in self.list_known(kind)]
         near = names.near_matches(name.rpartition("/")[2], known)
         error = UnknownComponentError(kind, name, near)
-        if not near and (guess := self._guess_mistake(kind, name)):
-            error.hint = f"{guess}; {error.hint}"
+        kinds = {} if near else {_key(c)[1]: c.kind for c in self.list_known()}
+        if other := kinds.get(names.canonical(name)):
+            error.hint = f"{name!r} is of the kind {other}, not {kind}; {error.hint}"
         if packages := self.packages_offering(kind, name):
             error.hint = f"{packages[0]} offers it: cb install {packages[0]}"
         suspects = [p for p in self.plugins if p.status == "broken" and p.hook_modules]
@@ -235,12 +236,6 @@ class Catalog:
                 directory: Any = self.load(component)
                 packages += directory(kind, name)
         return [p for p in packages if names.canonical(p) not in installed]
-
-    def _guess_mistake(self, kind: str, name: str) -> str:
-        """What a name that nobody offers may be: a component of another kind."""
-        wanted = names.canonical(name)
-        others = [c.kind for c in self.list_known() if names.canonical(c.name) == wanted]
-        return f"{name!r} is of the kind {others[0]}, not {kind}" if others else ""
 
     def _raise_if_set_aside(self, kind: str, name: str, owner: str) -> None:
         """Raise if a plugin that cannot be used would offer the name."""

@@ -27,6 +27,8 @@ Report: TypeAlias = Callable[[str], None]
 Errors: TypeAlias = type[Exception] | tuple[()]
 
 _OFF = ("", "0", "false", "no", "off")
+_UNMARKED: pluggy.HookimplOpts = vars(hookspecs.hookimpl(lambda: None))["cb_impl"]
+"""The options of a function without the decorator."""
 
 
 class HookManager(pluggy.PluginManager):
@@ -54,14 +56,7 @@ class HookManager(pluggy.PluginManager):
         """The options of a function; pluggy's own defaults if it is named `cb_…` and unmarked."""
         options = super().parse_hookimpl_opts(plugin, name)
         if options is None and name.startswith("cb_") and inspect.isroutine(getattr(plugin, name)):
-            options = pluggy.HookimplOpts(
-                wrapper=False,
-                hookwrapper=False,
-                optionalhook=False,
-                tryfirst=False,
-                trylast=False,
-                specname=None,
-            )
+            return _UNMARKED.copy()
         return options
 
     def register(self, plugin: object, name: str | None = None) -> str | None:
@@ -194,7 +189,7 @@ def _find_problem(
 ) -> tuple[str, str] | None:
     """Why a function cannot implement its hook, and what to write instead."""
     function, hook = getattr(plugin, name), options["specname"] or name
-    specs = {name: spec for name, spec in vars(hookspecs).items() if name.startswith("cb_")}
+    specs = {key: spec for key, spec in vars(hookspecs).items() if key.startswith("cb_")}
     if hook not in specs:
         hint = names.hint(hook, specs, "`cb hooks` shows every hook")
         return None if options["optionalhook"] else ("is not a hook of cb", hint)

@@ -66,12 +66,10 @@ def check_names(policy: PluginPolicy, installed: Mapping[str, Iterable[str]]) ->
             hint=f"name one part of it, such as --no-plugin {CORE}/progress",
         )
     parts = [f"{name}/{part}" for name, own in installed.items() for part in own]
-    for verb, wanted, known in (
-        ("disable", policy.disable, [*installed, *parts]),
-        ("allow", policy.only or (), installed),
-    ):
-        problem = f"Cannot {verb} the plugin {{!r}}: it is not installed."
-        _check(problem, wanted, known, "`cb list-plugins` shows them")
+    problem = "Cannot {} the plugin {{!r}}: it is not installed."
+    shown = "`cb list-plugins` shows them"
+    _check(problem.format("disable"), policy.disable, [*installed, *parts], shown)
+    _check(problem.format("allow"), policy.only or (), installed, shown)
 
 
 def check_evaluators(policy: PluginPolicy, installed: Iterable[Component]) -> None:
