@@ -10,26 +10,26 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
-from cbcore._build.builder import Builder
-from cbcore._build.remaking import check_untrusted, remade_metric
-from cbcore._run.parts import StoredSystem
+from cbcore.assembly.builder import Builder
+from cbcore.assembly.remaking import check_untrusted, remade_metric
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.names import hint
 from cbcore.plugins import default_catalog
+from cbcore.results import EvalResult
 from cbcore.secrets import HIDDEN, blot
 from cbcore.settings.compose import compose
 from cbcore.settings.options import options_of, resolve_words
 from cbcore.settings.plugin_options import keys_by_word, plugin_options
-from cbcore.settings.run_settings import RunSettings
+from cbcore.settings.run_settings import DEFAULT_CACHE_DIR, RunSettings
+from cbcore.store.saved_runs import SavedRun, find_run, is_exported, is_file
 
 if TYPE_CHECKING:
-    from cbcore._store.records import RunRecord
     from cbcore.plugins import Catalog
-    from cbcore.results import EvalResult, RunConfig
+    from cbcore.results import RunConfig
 
     _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-__all__ = ("execute", "make_settings")  # the others are names of `cbcore`
+__all__ = ("execute", "make_settings", "open_run")  # the others are names of `cbcore`
 
 
 def _with_settings(function: _Function) -> _Function:
@@ -124,73 +124,70 @@ async def aevaluate(*arguments: Any, **keywords: Any) -> EvalResult:
 
 
 def execute(settings: RunSettings, catalog: Catalog | None = None) -> EvalResult:
-    """Compose a run and execute it, with a live display if there is a terminal to show it on."""
-    return compose(settings, catalog).execute()
+    """Compose a run and run it, with a live display if there is a terminal to show it on."""
+    return compose(settings, catalog).run()
 
 
 def rescore(
-    record: RunRecord,
+    run: SavedRun,
     evaluators: Sequence[Any],
     *,
     cache_dir: str | Path,
     catalog: Catalog,
     argv: list[str] | None = None,
 ) -> EvalResult:
-    """Score a recorded run's stored outputs with other evaluators. No system is called.
+    """Score the stored outputs of a run with other evaluators. No system is called.
 
-    Data that cannot be read again is taken from the store, where its texts were kept.
+    Data that cannot be read again is taken from the store, if its texts are there.
     """
-    from cbcore._store.database import FILE_NAME
-    from cbcore.settings.stored_data import data_of
+    from cbcore.settings.stored_data import find_data
+    from cbcore.store.stand_ins import StoredSystem
 
-    config, identities = record.manifest["config"], record.manifest.get("identities", {})
-    if record.manifest.get("untrusted"):
+    if run.origin == "imported":
         raise UsageError(
-            f"run {record.run_id} came from a file, and the data that it names is not read unseen",
-            hint="`cb runs import --trust` vouches for a file",
+            f"Run {run.run_id} came from a file, and the data that it names is not read unseen.",
+            hint="Import the file with `cb runs import --trust` if you trust it.",
         )
-    specs = record.manifest.get("datasets")
-    if specs is None and (options := config.get("options")):
+    specs = run.environment.get("datasets")
+    if specs is None and (options := run.components.get("options")):
         flags = ", ".join(f"--{option['name'].replace('_', '-')}" for option in options)
         raise UsageError(
-            f"run {record.run_id} got its data from {flags}, which decides how it is scored",
-            hint="run its command again with --evaluator: what is stored is not asked again",
+            f"Run {run.run_id} got its data from {flags}, which decides how it is scored.",
+            hint="Run its command again with --evaluator: cached outputs are reused.",
         )
     if specs is None:
         raise UsageError(
-            f"run {record.run_id} was given its data from Python, which cannot be read again here",
-            hint="call evaluate() again with the new evaluators and the same cache_dir",
+            f"Run {run.run_id} was given its data from Python, which cannot be read again here.",
+            hint="Call evaluate() again with the new evaluators and the same cache_dir.",
         )
     if any(HIDDEN in spec for spec in specs):
         raise UsageError(
-            f"run {record.run_id} was given a secret for its data, which is not stored",
-            hint="run the whole command again with the new evaluators: no system is called twice",
+            f"Run {run.run_id} was given a secret for its data, which is not stored.",
+            hint="Run its command again with the new evaluators: cached outputs are reused.",
         )
-    missing = [name for name, identity in identities.items() if identity is None]
-    if missing:
-        raise UsageError(f"the outputs of {', '.join(missing)} were not stored")
-    datasets, is_stored = data_of(
-        record, specs, Path(cache_dir).expanduser().absolute() / FILE_NAME, catalog
-    )
-    before = config.get("settings", {})
+    if run.settings.get("no_examples"):
+        raise UsageError(f"The outputs of run {run.run_id} were not stored.")
+    data, is_stored = find_data(run, specs, catalog)
     kept = [name for name, option in options_of(RunSettings).items() if option.keep_on_rescore]
-    if is_stored:  # as systems were given them, with the fields where they belong
+    if is_stored:  # as systems were given them, with the fields in their places
         kept = [name for name in kept if name not in ("fields", "unique_ids")]
-    systems = [(dict(part), identities.get(part["name"])) for part in config["systems"]]
     settings = RunSettings(
-        systems=[StoredSystem(p["name"], bytes.fromhex(key), p) for p, key in systems if key],
-        datasets=list(datasets),
+        systems=[
+            StoredSystem(record["name"], part.find_system_key(), dict(record))
+            for record, part in zip(run.components["systems"], run.row_parts(), strict=True)
+        ],
+        datasets=list(data),
         evaluators=list(evaluators),
         cache_dir=cache_dir,
-        tokenizer=config["tokenizer"],
+        tokenizer=run.components["tokenizer"],
         argv=argv,
-        rescored_from=record.run_id,
+        rescored_from=run.run_id,
         plugin_options={
-            option.key: before[option.key]
+            option.key: run.settings[option.key]
             for option in plugin_options(catalog.plugins)
-            if option.key in before and option.load().keep_on_rescore
+            if option.key in run.settings and option.load().keep_on_rescore
         },
-        **{name: before[name] for name in kept if name in before},
+        **{name: run.settings[name] for name in kept if name in run.settings},
     )
     return execute(settings, catalog)
 
@@ -212,10 +209,28 @@ def render(result: EvalResult, reporter: str = "html") -> str:
     return blot(document)
 
 
-def metrics_of(config: RunConfig, catalog: Catalog | None = None) -> list[Any]:
-    """The metrics that a result records, made again by the plugins that are installed.
+def open_run(text: str, cache_dir: str | Path = DEFAULT_CACHE_DIR) -> EvalResult:
+    """The result that a `RUN` names: a run of a store, or the path of a saved result."""
+    if is_file(text) and not is_exported(Path(text)):
+        return EvalResult.load(Path(text))
+    return find_run(text, cache_dir).result()
 
-    Raises `ResultError` where one cannot be made.
+
+def metrics_of(
+    config: RunConfig, catalog: Catalog | None = None, problems: list[str] | None = None
+) -> list[Any]:
+    """The metrics that a result records, built again by the plugins that are installed.
+
+    They name no program, file or address. Raises `ResultError` for one that cannot be built; with a
+    list of `problems`, it is left out, and the list gets the reason.
     """
     builder = Builder(catalog or default_catalog(), check=check_untrusted)
-    return [remade_metric(builder, record) for record in config.get("metrics") or ()]
+    metrics = []
+    for record in config.get("metrics") or ():
+        try:
+            metrics.append(remade_metric(builder, record))
+        except ResultError as error:
+            if problems is None:
+                raise
+            problems.append(f"left out: {error.message}")
+    return metrics

@@ -6,7 +6,7 @@ import contextlib
 import importlib
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import attrs
@@ -16,7 +16,7 @@ from cbcore.exceptions import PluginContractError, PluginLoadError
 from cbcore.kinds import KINDS
 from cbcore.secrets import blot
 
-__all__ = ("TASKS", "Component", "Owner", "describe_exception")
+__all__ = ("TASKS", "Built", "Component", "Owner", "describe_exception")
 
 TASKS = (
     "qa",
@@ -183,6 +183,31 @@ class Component:
             if not getattr(self, field) and (is_flag or isinstance(declared, str | tuple | list)):
                 found[field] = declared
         return attrs.evolve(self, **found)
+
+
+# Two of them are never equal: what they hold may be compared in ways of its own, or not at all.
+@attrs.define(eq=False, repr=False)
+class Built:
+    """A component that is ready to use.
+
+    - `record`: what results say of it; empty for what no result records.
+    - `component`: the one that it was made from by name.
+    - `stages`: the parts of a chain.
+    - `remake`: makes it again in a worker. Without it, the value itself is pickled.
+    - `is_automatic`: for an evaluator that joined the run by itself. It passes over examples and
+      outputs that lack a field it needs.
+    """
+
+    value: Any
+    record: dict[str, Any] = attrs.Factory(dict)
+    component: Component | None = None
+    stages: Sequence[Built] = ()
+    remake: Callable[[], Any] | None = None
+    is_automatic: bool = False
+
+    @property
+    def name(self) -> str:
+        return blot(self.value.name)
 
 
 registered: dict[tuple[str, str], Component] = {}

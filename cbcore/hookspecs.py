@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cbcore.components import Component
     from cbcore.protocols import Run
     from cbcore.results import EvalResult, EvalRow, Section
+    from cbcore.run.pair import Attempt
     from cbcore.settings import RunSettings
 
 __all__ = ("hookimpl",)
@@ -131,11 +132,12 @@ def cb_run_started(run: Run) -> None:
 
 
 @hookspec
-def cb_row_finished(run: Run, row: EvalRow) -> None:
+def cb_row_finished(run: Run, row: EvalRow, attempt: Attempt) -> None:
     """Observe one finished row: processed and scored, or failed.
 
     Called once per row, in dataset order for each system, in the thread that collects the rows.
-    Hand slow work to a thread of your own. Contained.
+    `attempt` has the example, the whole output and what was raised. Hand slow work to a thread of
+    your own. Contained.
     """
 
 
@@ -144,7 +146,9 @@ def cb_summarize(run: Run, result: EvalResult) -> Section | Iterable[Section] | 
     """Return sections for the result and every report.
 
     Called once, after metrics and verdicts, also if the run ended early, and again when shards are
-    merged. What the reader has to know beside them is appended to `result.problems`. Contained.
+    merged. `run.call_again(system, examples)` makes further calls within the cache and the budget;
+    after an early end it returns an empty list: say so in the section. What the reader has to know
+    besides is appended to `result.problems`. Contained.
     """
 
 

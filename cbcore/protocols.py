@@ -6,8 +6,11 @@ protocol; the runner looks for the method, never for the class.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+
+import attrs
 
 from cbcore.exceptions import DataError
 from cbcore.results import EvalResult, EvalRow, Scored
@@ -15,8 +18,10 @@ from cbcore.results import EvalResult, EvalRow, Scored
 if TYPE_CHECKING:
     import pluggy
 
+    from cbcore.components import Built
     from cbcore.results import RunConfig
-    from cbcore.workers import Batch, Recipe, Reply
+    from cbcore.run.examples import Benchmark
+    from cbcore.settings import RunSettings
 
 Example: TypeAlias = dict[str, Any]
 """One example of a dataset: an `id` and what a system works on; the rest is the dataset's.
@@ -45,6 +50,25 @@ Scores: TypeAlias = dict[str, float]
 """Score name → finite number. A score that cannot be given is left out or raised, never 0."""
 
 
+@attrs.frozen
+class Cost:
+    """Dollars and tokens of a call. `usd` is None if no price is known.
+
+    `is_bound` is False if the call may also cost more.
+    """
+
+    usd: float | None = 0.0
+    tokens: int = 0
+    is_bound: bool = True
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost((self.usd or 0.0) + (other.usd or 0.0), self.tokens + other.tokens)
+
+    def largest(self, other: Cost) -> Cost:
+        """The larger amount of each."""
+        return Cost(max(self.usd or 0.0, other.usd or 0.0), max(self.tokens, other.tokens))
+
+
 @runtime_checkable
 class Dataset(Protocol):
     """Examples, pulled one at a time and only as many as are needed. A plain list is one.
@@ -68,15 +92,13 @@ class System(Protocol):
     once before the first call that is measured; when it fails, a warning is told and the run
     goes on. A system that waits for a turn says so with `cbcore.timing.waiting`.
 
-    The optional attributes `identity`, `identity_files`, `identity_without` and `name_is_label`
-    say what the store knows it by, and hold for evaluators too; see `cbcore.identity`.
+    The optional attributes `identity` and `identity_files` tell it from others in the cache, and
+    hold for evaluators too; see `cbcore.store.identity`.
 
-    One that asks for money has `estimate_usd(calls, input_tokens)`, which is None where the
-    price is not known, and may have `most_reply_tokens`, the limit of a reply. What a failure
-    cost is the `cost` of its `ProcessError`. One that limits its calls may have
-    `divide_limits(workers)`, called before any other where it is one of so many: all together
-    keep to the limits then. One that calls a model lists its `requests` in the output: metrics
-    read from them what they cost, and would cost with a prompt cache; see `cbcore.requests`.
+    A system that asks for money has `max_cost(example)`, which returns the most that a call may
+    cost as a `Cost`. What a failure cost is the `cost` of its `ProcessError`. A system that calls a
+    model lists its `requests` in the output: metrics read from them what they cost, and would cost
+    with a prompt cache; see `cbcore.requests`.
     """
 
     @property
@@ -89,12 +111,11 @@ class System(Protocol):
 
 @runtime_checkable
 class AsyncSystem(Protocol):
-    """A system that is awaited. Preferred over `process` where a system has both.
+    """A system that is awaited. Preferred over `process` if a system has both.
 
-    One that puts its calls in an order of its own has `calls_at_once`, how many it wants to be
-    given: it then keeps itself to what `--concurrency` allows. One that only waits may name by
-    `bottlenecks` what for, such as its endpoint: with `--overlap`, systems that have none in
-    common run at the same time.
+    A system that puts its calls in an order of its own has `concurrency`, how many it wants to be
+    given, and then keeps to the `--concurrency` of the run itself. A system that only waits may
+    name what for by `endpoints`: neighboring systems that have none in common run at the same time.
     """
 
     @property
@@ -186,78 +207,74 @@ class Tokenizer(Protocol):
     def count(self, text: str) -> int: ...
 
 
+class WorkerLost(Exception):  # noqa: N818 - it is an event, and reads as one
+    """The worker of a task died, or was ended. Its text says how."""
+
+
 @runtime_checkable
-class Crew(Protocol):
-    """Workers that an executor has started for one recipe. Used by one thread at a time.
+class WorkerPool(Protocol):
+    """Workers that an executor has started for one system. May be used from any thread.
 
-    `size` is the number of workers it is meant to have. `free` says how many batches could be
-    sent now: workers that have opened their bench and have nothing to do. One that dies is
-    replaced, and until that one is ready it is not free. No more batches are sent than are free,
-    so the deadline of a batch begins when it is sent.
-
-    `wait` returns replies as soon as there are any; an empty list when `timeout_s` has passed, or
-    earlier, when a worker got free. Each batch that was sent is replied to once: by its worker's
-    payload, or as lost. After `abandon`, which ends the worker that has the batch, there is no
-    reply to it any more. `close` ends all workers, also those at work, and does not hang.
-
-    With `reopen(recipe)` it goes on with another recipe, when no batch is out: its workers close
-    their benches and open those of that recipe, and are free again when they have.
-
-    What makes all further work impossible, such as workers that cannot be started at all, is
-    raised as `RunError`, by any of the methods but `close`.
+    `submit` sends a task to a worker that has none. It calls `begin` when the worker takes the task,
+    since the time limit of the call starts then. If the worker dies, the future raises
+    `WorkerLost`; other tasks are not affected, and another worker takes its place. `end` ends the
+    worker that holds a task. `close` ends all of them, also those at work, and does not hang.
     """
 
-    @property
-    def size(self) -> int: ...
+    n_workers: int
 
-    def free(self) -> int: ...
+    def submit(self, task: bytes, begin: Callable[[], None]) -> Future[bytes]: ...
 
-    def send(self, batch: Batch) -> None: ...
-
-    def wait(self, timeout_s: float) -> Sequence[Reply]: ...
-
-    def abandon(self, batch_id: int) -> None: ...
+    def end(self, future: Future[bytes]) -> None: ...
 
     def close(self) -> None: ...
 
 
 @runtime_checkable
 class Executor(Protocol):
-    """Decides where calls run: other processes, other machines. See `cbcore.workers`.
+    """Makes the calls of blocking systems and evaluators in other processes, or on other machines.
 
-    `open` starts workers for a recipe, and returns at once: they get ready by themselves. It is
-    called for the first system that has anything to do. For those after it, a crew that can is
-    told to `reopen`; another is closed when its system is done. `workers` is how many the run
-    asks for (`--concurrency`); None leaves it to the executor. An optional `start_timeout_s` says
-    how long the run waits for a first worker to get ready.
+    `open` starts workers, and may return before they are ready. Each calls
+    `cbcore.run.workers.open_worker(worker)` once, and what that returns for each task. `workers`
+    is how many the run asks for (`--concurrency`); None leaves it to the executor. What makes all
+    work impossible is raised as `RunError`, by `open` or by the futures of tasks.
     """
 
     @property
     def name(self) -> str: ...
 
-    def open(self, recipe: Recipe, *, workers: int | None) -> Crew: ...
+    def open(self, worker: bytes, *, workers: int | None) -> WorkerPool: ...
 
 
 class Run(Protocol):
     """A run that is under way, as the observing hooks get it.
 
-    `config` is the configuration that the result records, `total` the number of rows to come if
-    the datasets have a length, and `failures` maps datasets that ended early to their reason.
-    `hooks` are those of this run: register an object with hooks of its own to keep state.
+    `settings` are those of the run, `config` is the configuration that the result records, `total`
+    the number of rows to come if the datasets have a length. `failures` has the reason of every
+    benchmark that ended early, by its name, and `stopped` that of every system, by its name. `hooks`
+    are those of this run: register an object with hooks of its own to keep state.
     """
 
     run_id: str
     config: RunConfig
-    show_progress: bool
+    settings: RunSettings
+    systems: Sequence[Built]
+    benchmarks: Sequence[Benchmark]
+
+    @property
+    def failures(self) -> Mapping[str, str]: ...
+
+    @property
+    def stopped(self) -> Mapping[str, str]: ...
 
     @property
     def hooks(self) -> pluggy.PluginManager: ...
 
     @property
-    def system_names(self) -> Sequence[str]: ...
-
-    @property
     def total(self) -> int | None: ...
 
-    @property
-    def failures(self) -> Mapping[str, str]: ...
+    def call_again(self, system: Built, examples: Iterable[Example]) -> list[Output | None]:
+        """Further calls of a system for `cb_summarize`, within the cache and the budget.
+
+        None stands for a call that failed. After an early end the list is empty.
+        """

@@ -13,7 +13,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from cbcore._logging import log_progress
-from cbcore._store.tally import Tally
 from cbcore.texts import visible
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ _WINDOW_S = 30.0
 
 def cb_run_started(run: Run) -> None:
     """Show the progress of this run, if that is wanted."""
-    if run.show_progress:
+    if run.settings.progress and not run.settings.pdb:
         run.hooks.register(Progress(run))
 
 
@@ -37,11 +36,14 @@ class Progress:
     """Counts the rows of one run and shows them until the run is finished."""
 
     def __init__(self, run: Run, clock: Callable[[], float] = time.monotonic) -> None:
-        self._systems = run.system_names
+        self._systems = [system.name for system in run.systems]
         self._total = run.total
+        self._limit_usd = run.settings.budget_usd
         self._clock = clock
-        self._tally = Tally()
         self._rows = Counter[str]()
+        self._counts = Counter[str]()
+        self._usd = 0.0
+        self._last: EvalRow | None = None
         self._seen: deque[tuple[float, int]] = deque([(clock(), 0)])
         self._display = contextlib.ExitStack()
         show = _draw if sys.stderr.isatty() else _log
@@ -50,8 +52,15 @@ class Progress:
 
     def cb_row_finished(self, row: EvalRow) -> None:
         """Count the row."""
-        self._tally.add(row)
         self._rows[row.system] += 1
+        self._counts["failed"] += row.error is not None
+        self._counts["cached"] += row.cached
+        self._counts["tokens"] += row.output_tokens + row.response_tokens
+        if row.metadata and not row.cached:
+            for key in ("cost_usd", "scoring_usd"):
+                cost = row.metadata.get(key)
+                self._usd += cost if isinstance(cost, int | float) else 0.0
+        self._last = row
 
     def cb_run_finished(self) -> None:
         """Remove the display."""
@@ -60,21 +69,22 @@ class Progress:
 
     def line(self) -> str:
         """How far the run is. Only for the thread that shows it."""
-        tally, total, rate = self._tally, self._find_total(), self._measure_rate()
-        facts = [f"{tally.rows:,} rows"]
+        n_rows, total, rate = self._rows.total(), self._find_total(), self._measure_rate()
+        facts = [f"{n_rows:,} rows"]
         if total:
-            share = min(1.0, tally.rows / total)
-            facts = [f"{tally.rows:,} of {total:,} rows {share:.0%}"]
+            share = min(1.0, n_rows / total)
+            facts = [f"{n_rows:,} of {total:,} rows {share:.0%}"]
         if rate is not None:
             facts.append(f"{rate:,.1f}/s")
             if total:
-                left_s = max(0, total - tally.rows) / rate
+                left_s = max(0, total - n_rows) / rate
                 facts.append(f"{timedelta(seconds=round(left_s))} left")
-        counts = {"failed": tally.errored, "cached": tally.recalled, "tokens": tally.tokens}
-        facts += [f"{count:,} {noun}" for noun, count in counts.items() if count]
-        if tally.usd:
-            facts.append(f"${tally.usd:.4f}")
-        if last := tally.last:
+        facts += [f"{count:,} {noun}" for noun, count in self._counts.items() if count]
+        if self._limit_usd is not None:
+            facts.append(f"${self._usd:.4f} of ${self._limit_usd:g}")
+        elif self._usd:
+            facts.append(f"${self._usd:.4f}")
+        if last := self._last:
             facts.append(visible(f"{last.system} on {last.dataset or 'dataset'}"))
         return " · ".join(facts)
 
@@ -86,7 +96,7 @@ class Progress:
         return self._total
 
     def _measure_rate(self) -> float | None:
-        now, rows = self._clock(), self._tally.rows
+        now, rows = self._clock(), self._rows.total()
         self._seen.append((now, rows))
         while len(self._seen) > 2 and self._seen[1][0] < now - _WINDOW_S:
             self._seen.popleft()

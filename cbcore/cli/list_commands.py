@@ -141,7 +141,7 @@ def _find_all(catalog: Catalog, name: str, kind: str | None) -> list[Component]:
 
 def _load_own_code(catalog: Catalog, path: str, kind: str | None) -> Component:
     """The user's own code. Its methods decide its kind."""
-    from cbcore._build.own import likely_kind
+    from cbcore.assembly.user_functions import likely_kind
     from cbcore.components import Component
     from cbcore.exceptions import UsageError
     from cbcore.usercode import import_attribute
@@ -160,7 +160,7 @@ def _load_own_code(catalog: Catalog, path: str, kind: str | None) -> Component:
 
 
 def _record_fully(catalog: Catalog, component: Component, asked_as: str) -> dict[str, Any]:
-    from cbcore._build.own import handed_arguments
+    from cbcore.assembly.user_functions import handed_arguments
     from cbcore.introspection import parameters_of
     from cbcore.json_data import to_json_safe
 

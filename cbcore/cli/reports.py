@@ -8,6 +8,7 @@ import os
 import signal
 import stat
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,7 @@ from cbcore.exceptions import (
 from cbcore.secrets import blot
 
 if TYPE_CHECKING:
-    from cbcore._build.builder import Builder
+    from cbcore.assembly.builder import Builder
     from cbcore.components import Component
     from cbcore.plugins import Catalog
     from cbcore.results import EvalResult
@@ -59,7 +60,7 @@ def make_outputs(settings: Settings, wanted: Sequence[str] | None) -> list[Outpu
 
     The table is printed too, unless another report is printed or `--quiet` is given.
     """
-    from cbcore._build.builder import Builder
+    from cbcore.assembly.builder import Builder
 
     builder = Builder(settings.catalog())
     outputs = [_make_output(builder, text) for text in wanted or ()]
@@ -177,23 +178,32 @@ def replace_file(path: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def execute_and_report(execute: Callable[[], EvalResult], outputs: Sequence[Output]) -> None:
-    """Execute a run and write its reports, also if it ends early.
+@contextlib.contextmanager
+def reporting(outputs: Sequence[Output]) -> Iterator[Callable[[EvalResult], None]]:
+    """Around a run: what is called with its result writes the reports, also if it ends early.
 
     Ctrl-C, SIGTERM and SIGHUP end the run with the rows that are finished.
     """
     stop_on_signals()
+    results: list[EvalResult] = []
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            result = execute()
+            yield results.append
     except RunStoppedError as stopped:
         if stopped.result is not None and stopped.result.rows:
             with contextlib.suppress(ReportError):  # which is printed, and not why the run ended
                 write_reports(stopped.result, outputs)
-                stopped.hint = stopped.hint or "the reports cover them"
+                stopped.hint = stopped.hint or "The reports cover them."
         raise
-    write_reports(result, outputs)
-    raise_if_nothing_worked(result)
+    for result in results:
+        write_reports(result, outputs)
+        raise_if_nothing_worked(result)
+
+
+def execute_and_report(execute: Callable[[], EvalResult], outputs: Sequence[Output]) -> None:
+    """Execute a run and write its reports, also if it ends early."""
+    with reporting(outputs) as report:
+        report(execute())
 
 
 def stop_on_signals() -> None:
@@ -245,7 +255,7 @@ def write_reports(result: EvalResult, outputs: Sequence[Output]) -> None:
     if failed:
         raise ReportError(
             f"not every report was written: {', '.join(failed)}",
-            hint="run the same command again to have it: what is stored is not asked again",
+            hint="Run the same command again to write it: cached outputs are reused.",
         )
     if gone is not None:
         raise gone
@@ -282,10 +292,13 @@ def _print_causes(result: EvalResult) -> None:
     causes = causes_of(result.rows)
     errors = [cause for cause in causes if cause.kind == "error"]
     if errors:
-        n_errors = sum(cause.count for cause in errors)
-        _list_causes(f"{n_errors:,} of {len(result.rows):,} rows errored:", errors)
-    if failed := [cause for cause in causes if cause.kind == "missing" and cause.is_failure]:
-        _list_causes("scores are missing because an evaluator failed:", failed)
+        n_failed = sum(cause.count for cause in errors)
+        _list_causes(f"{n_failed:,} of {len(result.rows):,} rows failed:", errors)
+    missing = [cause for cause in causes if cause.kind == "missing"]
+    if failed := [cause for cause in missing if cause.is_failure]:
+        _list_causes("Scores are missing because an evaluator failed:", failed)
+    if others := [cause for cause in missing if not cause.is_failure]:
+        _list_causes("Scores are missing:", others)
 
 
 def _list_causes(title: str, causes: list[Cause]) -> None:
@@ -328,9 +341,31 @@ def raise_if_nothing_worked(result: EvalResult) -> None:
     others = dict.fromkeys(name for row in rows for name in row.scores)
     if others and not is_expected:
         return
-    from cbcore._run.reasons import told
-
     raise NothingScoredError(
-        f"not one of {len(rows)} rows has a score {score!r}\n{told(result, score)}",
+        f"not one of {len(rows)} rows has a score {score!r}\n{_list_reasons(result, score)}",
         hint=f"--score can choose another: {', '.join(others)}" if others else None,
     )
+
+
+def _list_reasons(result: EvalResult, score: str) -> str:
+    """The reasons why rows have no such score, the most frequent first, each with its count."""
+    from cbcore.results.causes import alike
+
+    counted: Counter[str] = Counter()
+    first: dict[str, str] = {}
+    otherwise = "no evaluator gave a score"
+    if not result.config.get("evaluators"):
+        otherwise = "no installed evaluator applies to its dataset"
+    for row in result.rows:
+        reason = f"failed: {row.error}" if row.error is not None else row.missing.get(score)
+        if reason is None and score not in row.scores:
+            reason = next(iter(row.missing.values()), otherwise)
+        if reason is not None:
+            key = alike(reason, row.example_id)
+            first.setdefault(key, reason)
+            counted[key] += 1
+    common = counted.most_common(_MOST_CAUSES)
+    lines = [f"{count} × {first[key]}" for key, count in common]
+    if rest := counted.total() - sum(count for _, count in common):
+        lines.append(f"{rest} × other reasons")
+    return "\n".join(lines)

@@ -6,7 +6,7 @@ import contextlib
 import gc
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,13 +20,15 @@ from cbcore.cli.click_options import (
     shared_options,
 )
 from cbcore.cli.console import echo, echo_columns
-from cbcore.cli.reports import execute_and_report, make_outputs
+from cbcore.cli.reports import Output, make_outputs, reporting
 from cbcore.settings.options import options_of, resolve_words
 from cbcore.settings.run_settings import DEFAULT_CACHE_DIR, RunSettings
 
 if TYPE_CHECKING:
     from cbcore.plugins import Catalog
+    from cbcore.protocols import Cost
     from cbcore.results import EvalResult
+    from cbcore.run.runner import Runner
 
 
 _ORDER = "cbcore.order_of_flags"
@@ -108,64 +110,74 @@ def run_command(settings: Settings, /, run_file: str | None, **flags: Any) -> No
     cb run --system "py:./mine.py:shorten | py:./mine.py:answer" --dataset questions.jsonl -n 50
     cb run experiment.yaml --output report.html
     """
-    run_benchmark(settings, run_file, flags)
+    asked = read_settings(settings, run_file, flags)
+    if asked.dry_run:
+        _dry_run(asked, settings.catalog())
+        return
+    outputs = make_run_outputs(settings, asked)
+    with explain_resume(asked), reporting(outputs) as report:
+        report(_compose(asked, settings.catalog()).run())
 
 
 def run_benchmark(
     settings: Settings,
     run_file: str | None,
     flags: dict[str, Any],
-    execute: Callable[[RunSettings, Catalog], EvalResult] | None = None,
+    execute: Callable[[RunSettings, Catalog], EvalResult],
 ) -> None:
     """Carry out a command that has the options of `cb run`; `execute` makes its result."""
-    from cbcore._build.builder import Builder
-    from cbcore._build.lacking import require_all
-    from cbcore.exceptions import RunStoppedError, UnknownComponentError, UsageError
-    from cbcore.settings.compose import compose, parse_specs
-    from cbcore.specs import Spec
-    from cbcore.usercode import import_module
+    asked = read_settings(settings, run_file, flags)
+    outputs = make_run_outputs(settings, asked)
+    with explain_resume(asked), reporting(outputs) as report:
+        report(execute(asked, settings.catalog()))
 
-    settings.configure_logging()
-    asked = _read_settings(settings, run_file, flags)
-    for module in asked.imports:
-        try:
-            import_module(module)
-        except ValueError as error:
-            raise UsageError(f"--import {module}: {error}") from error
-    if asked.dry_run:
-        _dry_run(asked, settings.catalog())
-        return
+
+@_pause_gc()
+def _compose(asked: RunSettings, catalog: Catalog) -> Runner:
+    from cbcore.settings.compose import compose
+
+    return compose(asked, catalog)
+
+
+def make_run_outputs(settings: Settings, asked: RunSettings) -> list[Output]:
+    """The reporters of a run. One error names everything that is missing."""
+    from cbcore.assembly.builder import Builder
+    from cbcore.assembly.missing import require_all
+    from cbcore.exceptions import UnknownComponentError
+    from cbcore.settings.compose import parse_specs
+    from cbcore.specs import Spec
+
     try:
-        outputs = make_outputs(settings, asked.outputs)
+        return make_outputs(settings, asked.outputs)
     except UnknownComponentError as error:
-        parse_specs(asked)  # one error names everything that is missing
+        parse_specs(asked)
         missing = (error.kind, Spec(error.name))
         require_all(Builder(settings.catalog()), [*asked.components(), missing])
         raise
 
-    def make_result() -> EvalResult:
-        if execute is not None:
-            return execute(asked, settings.catalog())
-        with _pause_gc():
-            run = compose(asked, settings.catalog())
-        return run.execute()
+
+@contextlib.contextmanager
+def explain_resume(asked: RunSettings) -> Iterator[None]:
+    """Name the command that continues a run, if it ends early."""
+    from cbcore.exceptions import RunStoppedError
 
     try:
-        execute_and_report(make_result, outputs)
+        yield
     except RunStoppedError as stopped:
         if stopped.result is not None and asked.cache_dir is not None:
             command = f"cb resume {stopped.result.config['run_id']}"
             if str(asked.cache_dir) != DEFAULT_CACHE_DIR:
                 command += f" --cache-dir {shlex.quote(str(asked.cache_dir))}"
-            hint = f"`{command}` continues it"
-            stopped.hint = f"{stopped.hint}; {hint}" if stopped.hint else hint
+            hint = f"Continue it with `{command}`."
+            stopped.hint = f"{stopped.hint} {hint}" if stopped.hint else hint
         raise
 
 
-def _read_settings(settings: Settings, run_file: str | None, flags: dict[str, Any]) -> RunSettings:
+def read_settings(settings: Settings, run_file: str | None, flags: dict[str, Any]) -> RunSettings:
     """The settings of the run file, replaced by the flags that were given."""
     from cbcore.settings.plugin_options import keys_by_word, plugin_options
 
+    settings.configure_logging()
     no_cache, dry_run = flags.pop("no_cache"), flags.pop("dry_run")
     of_plugins = keys_by_word(plugin_options(settings.catalog().plugins))
     of_core = {w: o.name for o in options_of(RunSettings).values() for w in (o.name, *o.words)}
@@ -187,7 +199,7 @@ def _read_settings(settings: Settings, run_file: str | None, flags: dict[str, An
     own = {name: value for name, value in given.items() if name not in keys}
     if no_cache:
         own["cache_dir"] = None
-    return RunSettings(
+    asked = RunSettings(
         **{"cache_dir": DEFAULT_CACHE_DIR, **own},
         plugin_options={name: value for name, value in given.items() if name in keys},
         order=[*order, *typed],
@@ -196,6 +208,19 @@ def _read_settings(settings: Settings, run_file: str | None, flags: dict[str, An
         run_id=run_id,
         argv=argv,
     )
+    _import_modules(asked.imports)
+    return asked
+
+
+def _import_modules(modules: Iterable[str]) -> None:
+    from cbcore.exceptions import UsageError
+    from cbcore.usercode import import_module
+
+    for module in modules:
+        try:
+            import_module(module)
+        except ValueError as error:
+            raise UsageError(f"--import {module}: {error}") from error
 
 
 def _find_run_file(settings: Settings, run_file: str) -> tuple[Path, Path | None]:
@@ -221,25 +246,39 @@ def _find_run_file(settings: Settings, run_file: str) -> tuple[Path, Path | None
 
 
 def _dry_run(asked: RunSettings, catalog: Catalog) -> None:
-    from cbcore._run.plan import plan
-    from cbcore.settings.compose import compose
+    from cbcore.run.dry_run import plan_run
+    from cbcore.store.database import find_store, open_reader
 
     with contextlib.redirect_stdout(sys.stderr):
-        planned = plan(compose(asked, catalog))
+        reader = None if asked.cache_dir is None else open_reader(find_store(asked.cache_dir))
+        planned = plan_run(_compose(asked, catalog), reader)
     echo_columns(
-        ("SYSTEM", "DATASET", "EXAMPLES", "STORED", "CALLS", "INPUT TOKENS", "USD"),
+        ("SYSTEM", "DATASET", "EXAMPLES", "CACHED", "CALLS", "INPUT TOKENS", "USD"),
         [
             (
-                *(work.system, work.dataset, work.examples, work.stored, work.calls),
-                f"{work.input_tokens:,}",
-                "unknown" if work.usd is None else f"{work.usd:.4f}",
+                *(work.system, work.dataset, work.examples, work.cached, work.calls),
+                *(f"{work.input_tokens:,}", _format_cost(work.cost) or "unknown"),
             )
             for work in planned
         ],
     )
     calls, tokens = sum(w.calls for w in planned), sum(w.input_tokens for w in planned)
-    known = [work.usd for work in planned if work.usd is not None]
-    cost = f", for about ${sum(known):.4f} where prices are known," if known else ""
-    echo(f"\n{calls} calls with {tokens:,} input tokens{cost} would be made; nothing was called.")
-    if judging := [work.judging_usd for work in planned if work.judging_usd is not None]:
-        echo(f"Judges would take at most about ${sum(judging):.4f} more where prices are known.")
+    cost = _add_up(work.cost for work in planned)
+    price = f", for {cost} where prices are known," if cost else ""
+    echo(f"\n{calls} calls with {tokens:,} input tokens{price} would be made; nothing was called.")
+    if judging := _add_up(work.judging for work in planned):
+        echo(f"Judges would take {judging} more where prices are known.")
+
+
+def _format_cost(cost: Cost | None) -> str:
+    """Dollars, `about` so many if they are an estimate; empty if they are unknown."""
+    if cost is None:
+        return ""
+    return f"{'' if cost.is_bound else 'about '}{cost.usd:.4f}"
+
+
+def _add_up(costs: Iterable[Cost | None]) -> str:
+    known = [cost for cost in costs if cost is not None]
+    usd = sum(cost.usd or 0.0 for cost in known)
+    about = "at most" if all(cost.is_bound for cost in known) else "about"
+    return f"{about} ${usd:.4f}" if known else ""

@@ -22,7 +22,7 @@ from cbcore.settings.options import options_of
 from cbcore.settings.run_settings import DEFAULT_CACHE_DIR, RunSettings
 
 if TYPE_CHECKING:
-    from cbcore.kept import KeptRun
+    from cbcore.store.saved_runs import SavedRun
 
 cache_option = click.option(
     "--cache-dir",
@@ -50,14 +50,14 @@ def runs_command(ctx: click.Context, as_json: bool, cache_dir: str) -> None:
     Wherever a command takes a RUN, that is an id, the beginning of only one, `latest`, `latest~1`
     for the one before it, or the path of a saved result.
     """
-    from cbcore.kept import kept_runs
+    from cbcore.store.saved_runs import saved_runs
 
     # Options before the name of a sub-command are those of the sub-command.
     given = {"cache_dir": cache_dir, "as_json": as_json}
     ctx.default_map = dict.fromkeys(runs_command.commands, given)
     if ctx.invoked_subcommand is not None:
         return
-    runs = kept_runs(cache_dir)
+    runs = saved_runs(cache_dir)
     if as_json:
         echo_json([_summarize(run) for run in runs])
         return
@@ -66,35 +66,35 @@ def runs_command(ctx: click.Context, as_json: bool, cache_dir: str) -> None:
         return
     rows = []
     for run in runs:
-        manifest = run.record.manifest
-        counts, config = manifest.get("rows"), manifest["config"]
-        shown = f"{counts['ok']}/{counts['errored']}/{counts['total']}" if counts else "–"
-        means = run.main_scores()
+        document = run.document() or {}
+        counts, means = document.get("counts"), document.get("scores", {})
+        shown = f"{counts['ok']}/{counts['failed']}/{counts['total']}" if counts else "–"
         scores = ", ".join(f"{name} {_format_score(means.get(name))}" for name in run.systems)
         if run.datasets:
             scores += f" on {', '.join(run.datasets)}"
-        if shard := config.get("settings", {}).get("shard"):
+        if shard := run.settings.get("shard"):
             scores += f", shard {shard}"
-        if config.get("rescored_from"):
+        if run.components.get("rescored_from"):
             scores += ", rescored"
         rows.append((run.run_id, run.state, shown, scores))
-    echo_columns(("RUN", "STATE", "OK/ERR/ROWS", "SCORES"), rows)
+    echo_columns(("RUN", "STATE", "OK/FAILED/ROWS", "SCORES"), rows)
 
 
 def _format_score(score: float | None) -> str:
     return "–" if score is None else f"{score:.3f}"
 
 
-def _summarize(run: KeptRun) -> dict[str, Any]:
+def _summarize(run: SavedRun) -> dict[str, Any]:
+    document = run.document() or {}
     return {
         "run_id": run.run_id,
         "state": run.state,
-        "started": run.record.started,
-        "ended": run.record.ended or None,
+        "started": run.started,
+        "ended": run.ended,
         "systems": run.systems,
         "datasets": run.datasets,
-        "rows": run.record.manifest.get("rows"),
-        "scores": run.main_scores(),
+        "rows": document.get("counts"),
+        "scores": document.get("scores", {}),
     }
 
 
@@ -105,35 +105,35 @@ def _summarize(run: KeptRun) -> dict[str, Any]:
 @shared_options
 def show_run(run: str, as_json: bool, cache_dir: str) -> None:
     """Show what a run was made of: components, versions, machine, command, outcome."""
-    from cbcore.kept import find_run, is_exported, is_file
+    from cbcore.store.saved_runs import find_run, is_exported, is_file
 
+    environment: dict[str, Any] = {}
     if is_file(run) and not is_exported(Path(run)):
-        summary, manifest = _read_result(Path(run))
-        config, n_rows = manifest["config"], 0
+        summary, config = _read_result(Path(run))
+        n_rows, reason = 0, config.get("state_reason")
     else:
-        kept = find_run(run, cache_dir)
-        summary, manifest = _summarize(kept), dict(kept.record.manifest)
-        # Of a run that has ended, the config tells which components gave nothing.
-        config = (kept.document() or {}).get("config") or manifest["config"]
-        n_rows = 0 if summary["rows"] else len(kept.rows())
+        saved = find_run(run, cache_dir)
+        summary, config = _summarize(saved), {**saved.config}
+        environment, reason = saved.environment, saved.reason
+        n_rows = 0 if summary["rows"] else len(saved.rows())
     if as_json:
-        echo_json({**summary, "manifest": manifest})
+        echo_json({**summary, "reason": reason, "config": config, "environment": environment})
         return
-    for label, text in _describe(summary, manifest, config, n_rows).items():
+    summary["state"] = f"{summary['state']} {reason or ''}".strip()
+    for label, text in _describe(summary, environment, config, n_rows).items():
         echo(f"{label:<13} {clean(text)}")
 
 
 def _read_result(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The summary of a saved result, and what it knows of its manifest."""
-    from cbcore._store.records import RunRecord
+    """The summary of a saved result, and its configuration."""
     from cbcore.results import EvalResult
 
     result = EvalResult.load(path)
-    config: Any = result.config
-    if not RunRecord("", "", {"config": config}).is_whole:
-        raise ResultError(f"{path} does not say what made it", hint="was it written by `cb run`?")
-    total, errored = len(result.rows), sum(row.error is not None for row in result.rows)
-    recalled = sum(row.recalled for row in result.rows)
+    config: dict[str, Any] = {**result.config}
+    if not all(config.get(kind) for kind in ("systems", "datasets")):
+        raise ResultError(f"{path} does not say what made it.", hint="Was it written by `cb run`?")
+    total, failed = len(result.rows), sum(row.error is not None for row in result.rows)
+    cached = sum(row.cached for row in result.rows)
     summary = {
         "run_id": config.get("run_id") or "–",
         "state": config.get("state") or "finished",
@@ -141,42 +141,43 @@ def _read_result(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         "ended": None,
         "systems": [part["name"] for part in config["systems"]],
         "datasets": [part["name"] for part in config["datasets"]],
-        "rows": {"total": total, "errored": errored, "ok": total - errored, "recalled": recalled},
-        "scores": {name: means.get("mean_score") for name, means in result.summary.items()},
+        "rows": {"total": total, "ok": total - failed, "failed": failed, "cached": cached},
+        "scores": {},
     }
-    return summary, {"config": config, "reason": config.get("state_reason") or ""}
+    return summary, config
 
 
 def _describe(
-    summary: Mapping[str, Any], manifest: Mapping[str, Any], config: Mapping[str, Any], n_rows: int
+    summary: Mapping[str, Any],
+    environment: Mapping[str, Any],
+    config: Mapping[str, Any],
+    n_rows: int,
 ) -> dict[str, Any]:
     """The lines of `cb runs show`, by their labels."""
     rows = summary["rows"]
     if rows:
-        counts = f"{rows['total']:,}, of which {rows['errored']:,} errored and "
-        counts += f"{rows.get('recalled', 0):,} are from the store"
+        counts = f"{rows['total']:,}, of which {rows['failed']:,} failed and "
+        counts += f"{rows['cached']:,} are cached"
     else:  # the run goes on, or was killed
         counts = f"{n_rows:,}" + (" by now" if summary["state"] == "running" else "")
     lines: dict[str, Any] = {
         "run": summary["run_id"],
-        "state": f"{summary['state']} {manifest.get('reason', '')}".strip(),
+        "state": summary["state"],
         "started": summary["started"],
         "ended": summary["ended"] or "–",
         "rows": counts,
     }
-    if "argv" in manifest:  # a saved result does not have it
-        argv, host = manifest["argv"], manifest["host"]
+    if environment:  # a saved result does not have it
+        argv = environment["argv"]
         lines["command"] = "from Python" if argv is None else shlex.join(["cb", *argv])
-        lines["folder"] = manifest["cwd"]
-        lines["commit"] = manifest["git_commit"] or "–"
-        lines["machine"] = f"{host['platform']}, Python {host['python']}"
+        lines["folder"] = environment["cwd"]
+        lines["commit"] = environment["git_commit"] or "–"
+        lines["machine"] = f"{environment['platform']}, Python {environment['python']}"
     settings = config.get("settings", {})
     given = {key: value for key, value in settings.items() if value not in (None, False, [], {})}
     lines["settings"] = " ".join(f"{key}={value}" for key, value in given.items())
     if origin := config.get("rescored_from"):
         lines["rescored"] = f"the outputs are those of run {origin}"
-    if shard := settings.get("shard"):
-        lines["shard"] = f"{shard} of what was asked for ({config['sharding'].get('of')})"
     if shards := config.get("merged_from"):
         lines["merged"] = f"from {', '.join(shards)}"
     for position, (system, score) in enumerate(summary["scores"].items(), start=1):
@@ -209,14 +210,14 @@ def _describe_part(part: Mapping[str, Any], name: str) -> str:
 @shared_options
 def remove_runs(runs: tuple[str, ...], dry_run: bool, force: bool, cache_dir: str) -> None:
     """Remove runs, with all in the store that no other run needs, and give the space back."""
-    from cbcore.kept import find_kept
+    from cbcore.store.saved_runs import find_saved
 
-    found = [find_kept(run, cache_dir) for run in runs]
+    found = [find_saved(run, cache_dir) for run in runs]
     for run in found:
         if run.state == "running" and not force:
             raise UsageError(
-                f"run {run.run_id} is still running, as {run.record.process}",
-                hint="stop it first; if it is not there any more, --force removes the run",
+                f"Run {run.run_id} is still running, as {run.process}.",
+                hint="Stop it first. If it is not there any more, --force removes the run.",
             )
     _remove(found, cache_dir, dry_run=dry_run)
 
@@ -234,9 +235,9 @@ def prune_runs(older_than: str | None, dry_run: bool, yes: bool, cache_dir: str)
 
     At a terminal, it asks before it removes all of them.
     """
-    from cbcore.kept import kept_runs
+    from cbcore.store.saved_runs import saved_runs
 
-    runs = [run for run in kept_runs(cache_dir) if run.state != "running"]
+    runs = [run for run in saved_runs(cache_dir) if run.state != "running"]
     if older_than is not None:
         age = re.fullmatch(r"(\d+)([smhdw])", older_than.strip())
         if age is None:
@@ -245,7 +246,7 @@ def prune_runs(older_than: str | None, dry_run: bool, yes: bool, cache_dir: str)
             )
         before = time.gmtime(max(time.time() - int(age[1]) * _SECONDS[age[2]], 0))
         started_before = time.strftime("%Y-%m-%dT%H:%M:%SZ", before)
-        runs = [run for run in runs if run.record.started < started_before]
+        runs = [run for run in runs if run.started < started_before]
     elif runs and not dry_run and not yes and sys.stdin.isatty():
         all_runs = f"all {len(runs)} runs" if len(runs) > 1 else f"run {runs[0].run_id}"
         if not click.confirm(f"Remove {all_runs} of {cache_dir}?", err=True):
@@ -253,18 +254,13 @@ def prune_runs(older_than: str | None, dry_run: bool, yes: bool, cache_dir: str)
     _remove(runs, cache_dir, dry_run=dry_run)
 
 
-def _remove(runs: Sequence[KeptRun], cache_dir: str, *, dry_run: bool) -> None:
-    from cbcore._store import sweeping
-    from cbcore._store.store import Store
+def _remove(runs: Sequence[SavedRun], cache_dir: str, *, dry_run: bool) -> None:
+    from cbcore.store.transfer import remove_runs
 
     if not runs:
-        echo("no run is to be removed", err=True)
+        echo("No run is to be removed.", err=True)
         return
-    store = Store(cache_dir)
-    try:
-        removed = sweeping.remove_runs(store, {run.run_id for run in runs}, dry_run=dry_run)
-    finally:
-        store.close()
+    removed = remove_runs(cache_dir, {run.run_id for run in runs}, is_dry=dry_run)
     for run in runs:
         echo(run.run_id)
     many = f"{removed.n_runs} run{'' if removed.n_runs == 1 else 's'}"
@@ -287,14 +283,14 @@ def _format_bytes(n_bytes: float) -> str:
 @shared_options
 def export_run(run: str, file: str, cache_dir: str) -> None:
     """Write a run, with its rows and texts, to a file that any `cb` opens like a run of its own."""
-    from cbcore._store import carrying
-    from cbcore.kept import find_kept, find_run, is_exported, is_file
+    from cbcore.store import transfer
+    from cbcore.store.saved_runs import find_run, find_saved, is_exported, is_file
 
     is_saved_result = is_file(run) and not is_exported(Path(run))
-    found = find_kept(run, cache_dir) if is_saved_result else find_run(run, cache_dir)
+    found = find_saved(run, cache_dir) if is_saved_result else find_run(run, cache_dir)
     target = Path(file).absolute()
     try:
-        carrying.export_run(found.path, found.record, target)
+        transfer.export_run(found, target)
     except OSError as error:
         raise UsageError(f"cannot write {file!r}: {error.strerror}") from error
     echo(f"run {found.run_id}: {file} ({_format_bytes(target.stat().st_size)})", err=True)
@@ -306,24 +302,24 @@ def export_run(run: str, file: str, cache_dir: str) -> None:
     "--trust",
     "trusted",
     is_flag=True,
-    help="Take the run as your own: resume and rescore it, recall its outputs.",
+    help="Take the run as your own: resume and rescore it, reuse its outputs.",
 )
 @cache_option
 @shared_options
 def import_run(file: str, cache_dir: str, *, trusted: bool) -> None:
     """Take over a run that `cb runs export` wrote, under its id."""
-    from cbcore._store import carrying
-    from cbcore.kept import exported_run
+    from cbcore.store.saved_runs import read_exported
+    from cbcore.store.transfer import import_run as take_over
 
-    found = exported_run(Path(file).absolute())
-    carrying.import_run(found.path, found.record, cache_dir, trusted=trusted)
+    found = read_exported(Path(file).absolute())
+    take_over(found, cache_dir, is_trusted=trusted)
     echo(found.run_id)
 
 
 # -- cb report, resume, rescore ----------------------------------------------------------------
 
 
-@click.command("report", short_help="Report a kept run, in any format.")
+@click.command("report", short_help="Report a saved run, in any format.")
 @click.argument("run", default="latest")
 @_output_flag
 @cache_option
@@ -334,8 +330,8 @@ def report_command(settings: Settings, /, run: str, cache_dir: str, outputs: lis
 
     RUN is an id, the beginning of only one, `latest`, `latest~1`, or the path of a saved result.
     """
+    from cbcore.api import open_run
     from cbcore.cli.reports import make_outputs, write_reports
-    from cbcore.kept import open_run
 
     settings.configure_logging()
     made = make_outputs(settings, outputs)
@@ -352,43 +348,43 @@ def resume_command(ctx: click.Context, run: str, cache_dir: str) -> None:
 
     RUN is an id, the beginning of only one, `latest`, or `latest~1`.
     """
-    from cbcore._store.records import RESUMABLE_STATES
-    from cbcore.kept import find_kept
     from cbcore.secrets import HIDDEN
+    from cbcore.store.saved_runs import RESUMABLE_STATES, find_saved
 
-    record = find_kept(run, cache_dir).record
-    name, argv = f"run {record.run_id}", record.manifest["argv"]
-    if record.state not in RESUMABLE_STATES:
-        raise UsageError(f"{name} is {record.state}: there is nothing to continue")
-    if record.manifest.get("untrusted"):
+    saved = find_saved(run, cache_dir)
+    name, argv = f"Run {saved.run_id}", saved.environment["argv"]
+    if saved.recorded_state not in RESUMABLE_STATES:
+        raise UsageError(f"{name} is {saved.recorded_state}: there is nothing to continue.")
+    if saved.origin == "imported":
         raise UsageError(
-            f"{name} came from a file, and its command is not run unseen",
-            hint=f"`cb runs show {record.run_id}` shows it; `cb runs import --trust` vouches for it",
+            f"{name} came from a file, and its command is not run unseen.",
+            hint=f"Look at it with `cb runs show {saved.run_id}`. If you trust the file, import it "
+            "with `cb runs import --trust`.",
         )
-    if record.shown_state == "running":
+    if saved.state == "running":
         raise UsageError(
-            f"{name} is still running, as {record.process}",
-            hint="if it is not, run the same command again: what is stored is not asked for again",
+            f"{name} is still running, as {saved.process}.",
+            hint="If it is not, run the same command again: cached outputs are reused.",
         )
     if argv is None:
         raise UsageError(
-            f"{name} was started from Python",
-            hint="call evaluate() again with the same cache_dir",
+            f"{name} was started from Python.",
+            hint="Call evaluate() again with the same cache_dir.",
         )
     if any(HIDDEN in argument for argument in argv):
         raise UsageError(
-            f"{name} was given a secret on the command line, which is not stored",
-            hint="run the whole command again; with ${NAME} in a run file it could be resumed",
+            f"{name} was given a secret on the command line, which is not stored.",
+            hint="Run the whole command again. With ${NAME} in a run file it could be resumed.",
         )
-    folder = record.manifest["cwd"]
+    folder = saved.environment["cwd"]
     try:
         os.chdir(folder)
     except OSError as error:
         raise UsageError(
-            f"{name} was started in {folder}, which cannot be entered: {error.strerror}"
+            f"{name} was started in {folder}, which cannot be entered: {error.strerror}."
         ) from error
     settings = ctx.ensure_object(Settings)
-    settings._resumed = record.run_id, argv
+    settings._resumed = saved.run_id, argv
     group: Any = ctx.find_root().command
     group.main(args=list(argv), standalone_mode=False, obj=settings)
 
@@ -415,14 +411,14 @@ def rescore_command(
     """
     from cbcore.api import rescore
     from cbcore.cli.reports import execute_and_report, make_outputs
-    from cbcore.kept import find_kept
+    from cbcore.store.saved_runs import find_saved
 
     settings.configure_logging()
-    record = find_kept(run, cache_dir).record
+    saved = find_saved(run, cache_dir)
     made = make_outputs(settings, outputs)
     execute = functools.partial(
         rescore,
-        *(record, list(evaluators)),
+        *(saved, list(evaluators)),
         cache_dir=cache_dir,
         catalog=settings.catalog(),
         argv=sys.argv[1:],

@@ -65,7 +65,7 @@ class Cause:
 
 
 def causes_of(rows: Iterable[EvalRow], score: str | None = None) -> list[Cause]:
-    """The reasons for which rows errored, or lack a score, most frequent first.
+    """The reasons for which rows failed, or lack a score, most frequent first.
 
     With `score`, only that one counts as missing; otherwise any. Reasons that differ only in the
     example they name, an address, a digest, a time or a count are one; a status tells apart.
@@ -73,7 +73,7 @@ def causes_of(rows: Iterable[EvalRow], score: str | None = None) -> list[Cause]:
     causes = Causes(score)
     for row in rows:
         causes.add(row)
-    return causes.found()
+    return causes.group()
 
 
 class Causes:
@@ -81,7 +81,7 @@ class Causes:
 
     def __init__(self, score: str | None = None) -> None:
         self._score = score
-        self._found: dict[tuple[str, str, str], Cause] = {}
+        self._exact: dict[tuple[str, str, str], Cause] = {}
 
     def add(self, row: EvalRow) -> None:
         """Take the next row."""
@@ -95,18 +95,25 @@ class Causes:
     def _count(
         self, row: EvalRow, kind: Literal["error", "missing"], score: str, reason: str
     ) -> None:
-        key = (kind, score, alike(reason, row.example_id))
-        if key not in self._found:
+        cause = self._exact.get((kind, score, reason))
+        if cause is None:
             text = row.metadata.get(TRACEBACK)
             traceback = text if isinstance(text, str) else ""
             where = (row.system, row.dataset, row.example_id)
-            self._found[key] = Cause(kind, score, reason, *where, traceback)
-        systems = self._found[key].systems
-        systems[row.system] = systems.get(row.system, 0) + 1
+            cause = self._exact[kind, score, reason] = Cause(kind, score, reason, *where, traceback)
+        cause.systems[row.system] = cause.systems.get(row.system, 0) + 1
 
-    def found(self) -> list[Cause]:
-        """The causes until now, most frequent first."""
-        return sorted(self._found.values(), key=lambda cause: -cause.count)
+    def group(self) -> list[Cause]:
+        """The causes until now, most frequent first. Similar reasons are one."""
+        found: dict[tuple[str, str, str], Cause] = {}
+        for (kind, score, reason), cause in self._exact.items():
+            key = (kind, score, alike(reason, cause.example_id))
+            if key not in found:
+                found[key] = attrs.evolve(cause, systems={})
+            systems = found[key].systems
+            for system, count in cause.systems.items():
+                systems[system] = systems.get(system, 0) + count
+        return sorted(found.values(), key=lambda cause: -cause.count)
 
 
 def alike(reason: str, example_id: str | int) -> str:

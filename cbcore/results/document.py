@@ -31,7 +31,7 @@ from cbcore.texts import visible_json
 if TYPE_CHECKING:
     from cbcore.results.eval_result import EvalResult
 
-_SCHEMA_VERSION = 1
+_SCHEMA_VERSION = 2
 """Version of the JSON form. Other versions are refused."""
 
 _LARGEST = 2**63

@@ -104,7 +104,7 @@ class EvalResult:
         return grouped
 
     def counts(self, score_field: str | None = None) -> dict[str, Counts]:
-        """Scored, errored, recalled and total rows per system, for one score or for any."""
+        """Scored, errored, cached and total rows per system, for one score or for any."""
         numbers = {system: [0, 0, 0, 0] for system in self.summary}
         for row in self.rows:  # one at a time: of a large run, they are on disk
             has_score = score_field in row.scores if score_field else bool(row.scores)
@@ -112,7 +112,7 @@ class EvalResult:
             counted[0] += 1
             counted[1] += has_score and row.error is None
             counted[2] += row.error is not None
-            counted[3] += row.recalled
+            counted[3] += row.cached
         return {system: Counts(*counted) for system, counted in numbers.items()}
 
     def filter(self, **wanted: Any) -> EvalResult:

@@ -17,9 +17,10 @@ class EvalRow:
     """One system on one example.
 
     A row with `error` set was not measured: it has no scores, and metrics leave it out. `missing`
-    has the reason for each score that an otherwise good row lacks. `recalled` rows were read from
-    the store without a call to the system. `example_digest` identifies the example's data, so that
-    two runs can be checked for having measured the same. Equal rows may differ in these two.
+    has the reason for each score that an otherwise good row lacks. The output of a `cached` row is
+    from an earlier call of the system. `example_key` is a digest of the example's data, so that two
+    runs can be checked for having measured the same. `position` orders the rows of a system as its
+    data is ordered. Equal rows may differ in these three.
     """
 
     system: str
@@ -35,8 +36,9 @@ class EvalRow:
     response: str | None = None
     response_tokens: int = 0
     repeat: int = 0
-    recalled: bool = dataclasses.field(default=False, compare=False)
-    example_digest: str = dataclasses.field(default="", compare=False)
+    cached: bool = dataclasses.field(default=False, compare=False)
+    example_key: str = dataclasses.field(default="", compare=False)
+    position: int = dataclasses.field(default=0, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """The row as plain data, in field order."""
@@ -92,7 +94,7 @@ class Counts:
     total: int
     scored: int
     errored: int
-    recalled: int = attrs.field(default=0, eq=False)
+    cached: int = attrs.field(default=0, eq=False)
 
     @property
     def missing(self) -> int:

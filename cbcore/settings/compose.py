@@ -8,27 +8,27 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
-
-import attrs
+from typing import Any, NamedTuple, cast
 
 import cbcore
 from cbcore import provenance, specs
-from cbcore._build.builder import Builder
-from cbcore._build.lacking import require_all
-from cbcore._build.layout import Layout
-from cbcore._build.main_score import check_score_fields, choose_score_field, is_guess, tasks_of
-from cbcore._build.wiring import wire
-from cbcore._run.benchmark import Benchmark
-from cbcore._run.budget import check_dollars
-from cbcore._run.context import RunContext
-from cbcore._run.parts import Part, StoredData
-from cbcore._run.run import Run
-from cbcore._store.records import Manifest, RunRecord, describe_environment, now
-from cbcore._store.store import Store
+from cbcore.assembly.builder import Builder
+from cbcore.assembly.fields import Layout
+from cbcore.assembly.main_score import (
+    check_score_fields,
+    choose_score_field,
+    emits_of,
+    is_guess,
+    tasks_of,
+)
+from cbcore.assembly.missing import require_all
+from cbcore.assembly.wiring import wire
+from cbcore.components import Built
 from cbcore.exceptions import PluginContractError, UsageError
 from cbcore.plugins import Catalog, default_catalog
 from cbcore.results import RunConfig
+from cbcore.run.examples import Benchmark
+from cbcore.run.runner import Runner
 from cbcore.secrets import HIDDEN, hide, notice_environment, redact_assignments
 from cbcore.settings.options import options_of
 from cbcore.settings.plugin_options import (
@@ -39,11 +39,11 @@ from cbcore.settings.plugin_options import (
 )
 from cbcore.settings.run_settings import RunSettings
 from cbcore.specs import Spec
+from cbcore.store.database import Store, find_store, now
+from cbcore.store.environment import describe_environment
+from cbcore.store.saved_runs import SavedRun
+from cbcore.store.stand_ins import StoredData
 from cbcore.tokens import TokenCounter
-
-if TYPE_CHECKING:
-    from cbcore._run.crews import Crews
-    from cbcore._run.sharding import Sharding
 
 __all__ = ()
 
@@ -54,10 +54,10 @@ class Data(NamedTuple):
     `wired` are the benchmarks of `datasets`, `added` those that came as benchmarks.
     """
 
-    datasets: Sequence[Part]
+    datasets: Sequence[Built]
     wired: Sequence[Benchmark]
     added: Sequence[Benchmark]
-    evaluators: Sequence[Part]
+    evaluators: Sequence[Built]
 
 
 def compose(
@@ -65,11 +65,11 @@ def compose(
     catalog: Catalog | None = None,
     *,
     warn: Callable[[str], None] | None = None,
-) -> Run:
-    """A run that only has to be executed. Nothing is called or spent here.
+) -> Runner:
+    """A run that only has to be run. Nothing is called or spent here.
 
-    `warn` gets each warning once, at once, from here and from the run; without it, warnings are
-    logged. For a `settings.dry_run`, the store is read and not written.
+    `warn` gets each warning once, from here and from the run; without it, warnings are logged. For
+    a `settings.dry_run`, nothing is written.
     """
     notice_environment()
     warn = _once(warn or _log_warning)
@@ -77,58 +77,46 @@ def compose(
     settings = settings.copy()
     options = read_plugin_options(settings.plugin_options, catalog)
     record = settings.record() | record_options(options)  # before plugins change the settings
-    datasets = list(settings.datasets)
+    asked = list(settings.datasets)
     builder = Builder(catalog, hooks=catalog.new_hooks(), warn=warn)
     configure(settings, options, builder)
     require_all(builder, settings.components())
-    sharding = _make_sharding(settings)
     systems = build_systems(settings, builder)
     tokenizer = builder.build("tokenizer", settings.tokenizer)
     data = build_data(settings, builder, tokenizer)
-    check_budget(settings, systems, data)
     score = choose_score(settings, data, builder)
     metrics_for = functools.partial(build_metrics, settings, builder, data, len(systems))
     metrics = metrics_for(score)
     check_score_fields([metric.value for metric in metrics], data.evaluators)
-    asked = [] if settings.executor is None else [settings.executor]
-    executors = [builder.build("executor", executor) for executor in asked]
+    wanted = [] if settings.executor is None else [settings.executor]
+    executors = [builder.build("executor", executor) for executor in wanted]
     catalog.descriptions.save()
-    config = describe_run(
-        settings,
-        options,
-        data,
-        {
-            "systems": systems,
-            "evaluators": data.evaluators,
-            "metrics": metrics,
-            "tokenizers": [tokenizer],
-            "executors": executors,
-        },
-        {"score_field": score, "tokenizer": tokenizer.name, "settings": record},
-    )
+    components = {
+        "systems": systems,
+        "evaluators": data.evaluators,
+        "metrics": metrics,
+        "tokenizers": [tokenizer],
+        "executors": executors,
+    }
+    facts = {"score_field": score, "tokenizer": tokenizer.name, "settings": record}
+    config = describe_run(settings, options, data, components, facts)
     is_open = settings.score is None and settings.evaluators is not None
-    folder = settings.cache_dir
-    benchmarks = [*data.wired, *data.added]
-    return Run(
-        run_id=config["run_id"],
+    runner = Runner(
+        settings,
+        config,
         systems=systems,
-        benchmarks=[attrs.evolve(benchmark, place=n) for n, benchmark in enumerate(benchmarks)],
-        metrics=[part.value for part in metrics],
+        benchmarks=[*data.wired, *data.added],
+        metrics=[metric.value for metric in metrics],
         metrics_for=metrics_for if is_open and is_guess(score, data.evaluators) else None,
-        context=RunContext(
-            counter=TokenCounter(tokenizer.value, settings.text_fields),
-            settings=settings,
-            warn=warn,
-            store=None if folder is None else Store(folder, read_only=settings.dry_run),
-            score_field=score,
-            crews=_make_crews(executors, settings, warn),
-            sharding=sharding,
-        ),
-        config=config,
+        counter=TokenCounter(tokenizer.value, settings.text_fields),
         hooks=builder.hooks,
-        show_progress=settings.progress,
-        record=None if folder is None else _make_record(settings, datasets, config, catalog),
+        executor=next((executor.value for executor in executors), None),
+        store=open_store(settings),
+        saved=make_record(settings, asked, config, catalog),
+        warn=warn,
     )
+    runner.check_prices()
+    return runner
 
 
 def parse_specs(settings: RunSettings) -> None:
@@ -155,7 +143,8 @@ def configure(settings: RunSettings, options: Mapping[PluginOption, Any], builde
     parse_specs(settings)
     settings.plugin_options = {option.key: value for option, value in options.items()}
     builder.offered = _fill(settings, options)
-    builder.hooks.hook.cb_configure(settings=settings, builder=builder)
+    if settings.rescored_from is None:  # else its systems are as plugins configured them
+        builder.hooks.hook.cb_configure(settings=settings, builder=builder)
     for plugin, reason in builder.hooks.failed.items():
         if any(option.component.plugin == plugin for option in options):
             raise PluginContractError(plugin, f"cb_configure failed: {reason}")
@@ -164,7 +153,6 @@ def configure(settings: RunSettings, options: Mapping[PluginOption, Any], builde
     parse_specs(settings)  # what plugins added as texts
     builder.offered = _fill(settings, options)
     settings.fail_fast = settings.fail_fast or settings.on_error == "raise"
-    _check_turns(settings)
     settings.freeze()
 
 
@@ -176,14 +164,14 @@ def _fill(settings: RunSettings, options: Mapping[PluginOption, Any]) -> dict[st
     return filled | find_values_to_fill(options)
 
 
-def build_systems(settings: RunSettings, builder: Builder) -> list[Part]:
+def build_systems(settings: RunSettings, builder: Builder) -> list[Built]:
     """The systems of the run. Raises `UsageError` if there are none, or two of one name."""
     systems = [builder.system(wanted) for wanted in settings.systems]
     _check_systems(systems)
     return systems
 
 
-def build_data(settings: RunSettings, builder: Builder, tokenizer: Part) -> Data:
+def build_data(settings: RunSettings, builder: Builder, tokenizer: Built) -> Data:
     """Every dataset, wired to the evaluators that score it, and every benchmark."""
     added = [one for one in settings.datasets if isinstance(one, Benchmark)]
     asked = [one for one in settings.datasets if not isinstance(one, Benchmark)]
@@ -211,7 +199,7 @@ def choose_score(settings: RunSettings, data: Data, builder: Builder) -> str:
         settings.score,
         data.datasets,
         data.evaluators,
-        [benchmark.scorers for benchmark in data.wired],
+        [benchmark.evaluators for benchmark in data.wired],
         automatic=settings.evaluators is None,
         main_of_benchmarks=max(named, key=named.__getitem__, default=None),
         catalog=builder.catalog,
@@ -221,7 +209,7 @@ def choose_score(settings: RunSettings, data: Data, builder: Builder) -> str:
 
 def build_metrics(
     settings: RunSettings, builder: Builder, data: Data, n_systems: int, score: str
-) -> list[Part]:
+) -> list[Built]:
     """The metrics that are asked for, or the automatic ones; added ones join either way."""
     filled: dict[str, Any] = {"score_field": score, "threshold": settings.threshold}
     if settings.cache_dir is not None:
@@ -240,17 +228,11 @@ def build_metrics(
     return builder.automatic_metrics(due, filled) + added
 
 
-def check_budget(settings: RunSettings, systems: Sequence[Part], data: Data) -> None:
-    """Refuse a budget in dollars for what has no price."""
-    if settings.budget_usd is not None:
-        check_dollars([*systems, *data.evaluators])
-
-
 def describe_run(
     settings: RunSettings,
     options: Mapping[PluginOption, Any],
     data: Data,
-    components: Mapping[str, Sequence[Part]],
+    components: Mapping[str, Sequence[Built]],
     facts: Mapping[str, Any],
 ) -> RunConfig:
     """How the run is made, for its result: its settings, components and plugins' options."""
@@ -272,92 +254,57 @@ def describe_run(
         ]
     if settings.rescored_from is not None:
         config["rescored_from"] = settings.rescored_from
-    described = cast("RunConfig", hide(config))
-    if settings.shard is not None:
-        from cbcore._build.sameness import digest_of_request
-
-        asked = settings.evaluators
-        described["sharding"] = {
-            "of": digest_of_request(described),
-            "asked": None if asked is None else [redact_assignments(str(one)) for one in asked],
-        }
-    return described
+    return cast("RunConfig", hide(config))
 
 
-def _make_sharding(settings: RunSettings) -> Sharding | None:
-    """The shard that is asked for. Raises `UsageError` if it cannot be merged with the others."""
-    if settings.shard is None:
+def open_store(settings: RunSettings) -> Store | None:
+    """The store of a run; a temporary one for rows that are to be on disk, but not to be stored."""
+    if settings.dry_run or (settings.cache_dir is None and settings.rows == "memory"):
         return None
-    from cbcore._run.sharding import Shard, Sharding
-
-    try:
-        return Sharding(Shard.read(settings.shard))
-    except ValueError as error:
-        raise UsageError(f"--shard {error}") from None
+    return Store(settings.cache_dir)
 
 
-def _check_turns(settings: RunSettings) -> None:
-    """Refuse what cannot be combined with systems that run at the same time."""
-    together = "--interleave" if settings.interleave else "--overlap"
-    if settings.interleave and settings.overlap:
-        other, reason = "--overlap", "systems that take turns already wait at the same time"
-    elif (settings.interleave or settings.overlap) and settings.executor is not None:
-        other, reason = "--executor", "an executor gets all work of a system at once"
-    else:
-        return
-    raise UsageError(
-        f"{together} and {other} cannot be combined: {reason}.", hint="Leave one of them out."
+def make_record(
+    settings: RunSettings, asked: Sequence[Any], config: RunConfig, catalog: Catalog
+) -> SavedRun | None:
+    """The record of a run in its store, before it begins; `asked` are the datasets it was given."""
+    if settings.cache_dir is None or settings.dry_run:
+        return None
+    argv = None if settings.argv is None else [redact_assignments(a) for a in settings.argv]
+    environment = describe_environment(
+        {p.name: p.version for p in catalog.plugins if p.is_usable}, argv
+    )
+    data = [one.record.get("spec") if isinstance(one, StoredData) else one for one in asked]
+    has_benchmarks = any(isinstance(one, Benchmark) for one in settings.datasets)
+    is_by_spec = not has_benchmarks and all(isinstance(one, str | Spec) for one in data)
+    environment["datasets"] = [redact_assignments(str(one)) for one in data] if is_by_spec else None
+    own = ("run_id", "started", "settings")
+    return SavedRun(
+        find_store(settings.cache_dir),
+        config["run_id"],
+        config["started"],
+        settings=config["settings"],
+        components={key: value for key, value in config.items() if key not in own},
+        environment=environment,
     )
 
 
-def _find_scoring(benchmarks: Sequence[Benchmark], builder: Builder) -> list[Part]:
+def _find_scoring(benchmarks: Sequence[Benchmark], builder: Builder) -> list[Built]:
     """The evaluators that emit the main score of a benchmark and are not known to the builder."""
-    found: list[Part] = []
+    found: list[Built] = []
     for benchmark in benchmarks:
-        for scorer in benchmark.scorers:
-            is_known = not scorer.part.record or scorer.part in (*builder.evaluators, *found)
-            if not is_known and benchmark.main_score in scorer.emits:
-                found.append(scorer.part)
+        for evaluator in benchmark.evaluators:
+            is_known = not evaluator.record or evaluator in (*builder.evaluators, *found)
+            if not is_known and benchmark.main_score in emits_of(evaluator):
+                found.append(evaluator)
     return found
-
-
-def _make_crews(
-    executors: Sequence[Part], settings: RunSettings, warn: Callable[[str], None]
-) -> Crews | None:
-    """The workers of the run, if an executor is asked for; none is started yet."""
-    if not executors:
-        return None
-    from cbcore._build.recipes import recipe_for
-    from cbcore._run.crews import Crews, Ledger
-
-    recipes = functools.partial(recipe_for, settings=settings)
-    return Crews(executors[0].value, recipes, Ledger(warn), settings.concurrency)
 
 
 def _new_run_id() -> str:
     return time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(3).hex()
 
 
-def _make_record(
-    settings: RunSettings, datasets: Sequence[Any], config: RunConfig, catalog: Catalog
-) -> RunRecord:
-    """The record of a run in the store before it begins; `datasets` are those asked for."""
-    asked = [
-        dataset.record.get("spec") if isinstance(dataset, StoredData) else dataset
-        for dataset in datasets
-    ]
-    has_benchmarks = any(isinstance(one, Benchmark) for one in settings.datasets)
-    by_spec = not has_benchmarks and all(isinstance(one, str | Spec) for one in asked)
-    manifest: Manifest = {
-        "config": config,
-        "argv": None if settings.argv is None else [redact_assignments(a) for a in settings.argv],
-        "datasets": ([redact_assignments(str(dataset)) for dataset in asked] if by_spec else None),
-        **describe_environment({p.name: p.version for p in catalog.plugins if p.is_usable}),
-    }
-    return RunRecord(config["run_id"], config["started"], manifest)
-
-
-def _check_systems(systems: Sequence[Part]) -> None:
+def _check_systems(systems: Sequence[Built]) -> None:
     if not systems:
         here = "; `cb run .` runs cb.yaml of this folder" if Path("cb.yaml").is_file() else ""
         raise UsageError(

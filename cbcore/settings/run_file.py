@@ -26,11 +26,11 @@ from typing import Any
 import attrs
 
 from cbcore import specs
-from cbcore._build.places import move_paths
 from cbcore.exceptions import ConfigError
 from cbcore.names import hint
 from cbcore.secrets import Secret, notice_parameters, remember, visible
 from cbcore.settings.options import Option, Setting, options_of, resolve_words
+from cbcore.settings.run_file_paths import move_paths
 from cbcore.settings.run_settings import RunSettings
 from cbcore.specs import Spec
 from cbcore.usercode import import_attribute

@@ -7,7 +7,8 @@ is one new field.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from numbers import Real
 from pathlib import Path
 from types import MappingProxyType
@@ -31,14 +32,16 @@ LONGEST_TIMEOUT_S = 365 * 24 * 60 * 60
 
 
 def _parse_error_limit(text: str) -> float:
-    """The value of `5` or `2%`."""
+    """The value of `5`, `2%` or `none`."""
     number = text.strip()
+    if number == "none":
+        return math.inf
     try:
         limit = float(number[:-1]) / 100 if number.endswith("%") else int(number)
     except ValueError:
         limit = -1
     if limit < 0:
-        raise ValueError(f"must be a number of rows, or a share such as 5%, not {text!r}")
+        raise ValueError(f"must be a number of rows, a share such as 5%, or none, not {text!r}")
     return limit
 
 
@@ -66,6 +69,8 @@ class RunSettings:
 
     The lists of components take specs and ready-made objects. `evaluators` and `metrics` that are
     None are chosen automatically; those in `added_evaluators` and `added_metrics` join either way.
+    Each function in `select` gets a `cbcore.run.examples.NumberedExample`, and returns whether it
+    takes part.
     `plugin_options` are the values of plugins' options, by their keys. `order` names the settings
     in the order in which they were given, once for each value. `run_id` continues
     a recorded run, `rescored_from` is the run whose outputs are scored again, `argv` the command.
@@ -140,11 +145,27 @@ class RunSettings:
         at_least=1,
         keep_on_rescore=True,
     )
-    shard: str | None = option(
-        "--shard",
-        metavar="K/N",
-        help="Of N shards, run the K-th: examples by their content. `cb merge` joins them.",
+    sample: int | None = option(
+        "--sample",
+        type=int,
+        metavar="N",
+        help="Use N examples of each dataset, chosen at random by --seed.",
+        at_least=1,
         keep_on_rescore=True,
+    )
+    examples: list[str] | None = option(
+        "--example",
+        many=True,
+        metavar="ID",
+        help="Run only the example of this id. Repeatable.",
+        key="example",
+    )
+    failed: str | None = option(
+        "--failed",
+        metavar="RUN",
+        help="Run only the examples that failed in a run: its id, or `latest`.",
+        key=None,
+        keyword=False,
     )
     score: str | None = option(
         "--score",
@@ -172,12 +193,6 @@ class RunSettings:
         "--interleave",
         type=bool,
         help="Run the systems example by example, not one after the other.",
-        default=False,
-    )
-    overlap: bool = option(
-        "--overlap",
-        type=bool,
-        help="Run systems at the same time that wait for different endpoints.",
         default=False,
     )
     executor: Any = option(
@@ -209,8 +224,9 @@ class RunSettings:
         "--max-errors",
         type=Real,
         parse=_parse_error_limit,
-        metavar="N|P%",
-        help="Stop after more failed rows: N, or P% of rows.",
+        metavar="N|P%|none",
+        help="Stop a system after more failed rows: N, or P% of its rows. Default: if its first 10 "
+        "examples fail with the same error.",
         at_least=0,
     )
     fail_fast: bool = option(
@@ -246,6 +262,13 @@ class RunSettings:
         metavar="DIR",
         help=f"Where outputs and scores are stored. Default: {DEFAULT_CACHE_DIR}",
         recorded=False,
+    )
+    fresh: bool = option(
+        "--fresh",
+        type=bool,
+        help="Call systems and evaluators again, and replace what is stored.",
+        default=False,
+        key=None,
     )
     no_examples: bool = option(
         "--no-examples",
@@ -292,6 +315,22 @@ class RunSettings:
         help="Field that names the source an example shares with others. Default: cluster.",
         keep_on_rescore=True,
     )
+    traceback: bool = option(
+        "--traceback",
+        type=bool,
+        help="Print the traceback of every row that fails, in your own code.",
+        default=False,
+        key=None,
+        recorded=False,
+    )
+    pdb: bool = option(
+        "--pdb",
+        type=bool,
+        help="Open the debugger where a row fails, in your own code.",
+        default=False,
+        key=None,
+        recorded=False,
+    )
     progress: bool = option(
         type=bool,
         help="Show the progress if there is a terminal.",
@@ -309,6 +348,7 @@ class RunSettings:
     plugin_options: dict[str, Any] = attrs.Factory(dict)
     added_evaluators: list[Any] = attrs.Factory(list)
     added_metrics: list[Any] = attrs.Factory(list)
+    select: list[Callable[[Any], bool]] = attrs.Factory(list)
     order: list[str] = attrs.Factory(list)
     dry_run: bool = False
     run_id: str | None = None

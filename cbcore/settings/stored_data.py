@@ -1,19 +1,17 @@
-"""The data of an earlier run: read again where it can be, or else as the store has it."""
+"""The data of an earlier run: read again if it can be, or else as the store has it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cbcore._build.builder import Builder
-from cbcore._build.layout import Layout
 from cbcore._logging import get_logger
-from cbcore._run.parts import StoredData
-from cbcore._store.records import RunRecord
+from cbcore.assembly.builder import Builder
+from cbcore.assembly.fields import Layout
 from cbcore.boundary import contained
 from cbcore.exceptions import CBError, DataError
-from cbcore.kept import KeptRun
+from cbcore.store.saved_runs import SavedRun
+from cbcore.store.stand_ins import StoredData
 
 if TYPE_CHECKING:
     from cbcore.plugins import Catalog
@@ -21,37 +19,33 @@ if TYPE_CHECKING:
 __all__ = ()
 
 
-def data_of(
-    record: RunRecord, specs: Sequence[str], path: Path, catalog: Catalog
-) -> tuple[Sequence[Any], bool]:
-    """The datasets to ask for, and whether they are those of the store, in the file `path`.
+def find_data(run: SavedRun, specs: Sequence[str], catalog: Catalog) -> tuple[Sequence[Any], bool]:
+    """The datasets to score, and whether they are those of the store.
 
-    That is so where one of them cannot be read any more and all examples were kept.
+    That is so if one of them cannot be read any more, and all examples are stored.
     """
-    with contained() as tried:
+    with contained() as attempt:
         builder = Builder(catalog)
-        for part in record.manifest["config"]["datasets"]:  # as plugins configured them
-            next(iter(builder.dataset(part["spec"], {}, Layout()).value), None)
-    if tried.error is None:
+        for record in run.components["datasets"]:  # as plugins configured them
+            next(iter(builder.dataset(record["spec"], {}, Layout()).value), None)
+    if attempt.error is None:
         return specs, False
-    stored = stored_data(record, path)
+    stored = _find_stored(run)
     if stored is None:
-        return specs, False  # which tells what is wrong with them
-    why = tried.error.message if isinstance(tried.error, CBError) else tried.reason
-    get_logger().warning(f"the examples are taken from the store: {why}")
+        return specs, False  # building them reports what is wrong
+    why = attempt.error.message if isinstance(attempt.error, CBError) else attempt.reason
+    get_logger().warning(f"The examples are taken from the store: {why}")
     return stored, True
 
 
-def stored_data(record: RunRecord, path: Path) -> list[StoredData] | None:
-    """The datasets of a run as its store has them; None where that is not all of them."""
-    config = record.manifest["config"]
-    settings = config.get("settings", {})
-    # The examples of a shard are not numbered in turn.
-    if settings.get("no_examples") or settings.get("shard"):
+def _find_stored(run: SavedRun) -> list[StoredData] | None:
+    """The datasets of a run as its store has them; None if that is not all of them."""
+    # The examples of a part of the data are not numbered in turn.
+    if any(run.settings.get(name) for name in ("no_examples", "sample", "examples", "shard")):
         return None
-    result = KeptRun(record, path).result(summed_up=False)
+    result = run.result(is_summed_up=False)
     rows, texts = result.rows, result.texts
-    places: dict[str, dict[str | int, int]] = {part["name"]: {} for part in config["datasets"]}
+    places: dict[str, dict[str | int, int]] = {name: {} for name in run.datasets}
     for place, row in enumerate(rows):
         if row.dataset not in places:
             return None
@@ -62,10 +56,12 @@ def stored_data(record: RunRecord, path: Path) -> list[StoredData] | None:
     def read(dataset: str) -> Iterator[Any]:
         for place in places[dataset].values():
             example = texts[place].example
-            yield DataError(rows[place].error or "it was not kept") if example is None else example
+            yield (
+                DataError(rows[place].error or "it was not stored") if example is None else example
+            )
 
-    score = config.get("score_field")
+    score = run.components.get("score_field")
     return [
         StoredData(dict(part), score, lambda name=part["name"]: read(name))  # type: ignore[misc]
-        for part in config["datasets"]
+        for part in run.components["datasets"]
     ]

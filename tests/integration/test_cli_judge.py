@@ -104,8 +104,8 @@ def test_the_same_command_again_asks_the_judge_nothing(cb, judge, tmp_path):
     assert n_asked(judge) == n_first
     assert saved(tmp_path)["summary"]["always-Paris"]["win_rate"] == 0.5
     again = saved(tmp_path)["rows"]
-    assert all(row.pop("recalled") for row in again)
-    assert not any(row.pop("recalled") for row in first["rows"])
+    assert all(row.pop("cached") for row in again)
+    assert not any(row.pop("cached") for row in first["rows"])
     assert again == first["rows"]
 
 

@@ -103,7 +103,7 @@ def test_what_a_killed_run_did_is_reported_as_partial(place):
     ok(place, "resume", run_id[:-2])
     saved = json.loads(ok(place, "report", run_id, "-o", "json"))
     assert [row["example_id"] for row in saved["rows"]] == [*range(N), *range(N)]
-    assert sum(row["recalled"] for row in saved["rows"]) == N + 6
+    assert sum(row["cached"] for row in saved["rows"]) == N + 6
 
 
 def test_a_second_attempt_that_gets_less_far_hides_nothing(place):
@@ -180,7 +180,7 @@ def test_removing_another_run_leaves_what_a_killed_one_can_go_on_from(place):
     store.close()
     ok(place, "resume", "latest")
     saved = json.loads(ok(place, "report", "-o", "json"))
-    assert sum(row["recalled"] for row in saved["rows"]) == 6
+    assert sum(row["cached"] for row in saved["rows"]) == 6
 
 
 @pytest.fixture

@@ -456,8 +456,8 @@ def test_the_same_command_resumes_from_its_cache(cb, data, tmp_path):
     (tmp_path / "touched").unlink()
     again = result_of(cb(*run))
     assert not (tmp_path / "touched").exists()
-    assert [row.pop("recalled") for row in first["rows"]] == [False] * len(first["rows"])
-    assert [row.pop("recalled") for row in again["rows"]] == [True] * len(first["rows"])
+    assert [row.pop("cached") for row in first["rows"]] == [False] * len(first["rows"])
+    assert [row.pop("cached") for row in again["rows"]] == [True] * len(first["rows"])
     assert again["rows"] == first["rows"]
 
 

@@ -166,7 +166,7 @@ def test_runs_are_listed_newest_first_as_text_and_json(place):
         ["counted"],
         ["data"],
     )
-    assert first["rows"] == {"total": 10, "errored": 0, "ok": 10, "recalled": 0}
+    assert first["rows"] == {"total": 10, "errored": 0, "ok": 10, "cached": 0}
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", first["started"])
     assert first["started"] <= first["ended"]
     assert (rome["systems"], rome["rows"]["total"]) == (["rome"], 3)
@@ -403,11 +403,11 @@ def test_an_unfinished_run_is_continued_without_typing_it_again(place, number, c
     assert result["config"]["settings"]["threshold"] == 0.4
     expected = json.loads(whole.stdout)["rows"]
     assert measured(result["rows"]) == measured(expected)
-    assert {row["example_id"] for row in result["rows"] if row["recalled"]} == set(done)
+    assert {row["example_id"] for row in result["rows"] if row["cached"]} == set(done)
 
 
 def measured(rows):
-    left_out = ("latency", "recalled")
+    left_out = ("latency", "cached")
     return [{k: v for k, v in row.items() if k not in left_out} for row in rows]
 
 

@@ -235,7 +235,7 @@ def bench(site, tmp_path, monkeypatch):
 
 def comparable(result):
     """All of a result that depends neither on the clock nor on the store."""
-    left_out = ("latency", "recalled")
+    left_out = ("latency", "cached")
     rows = [{k: v for k, v in row.to_dict().items() if k not in left_out} for row in result.rows]
     for row in rows:
         row["metadata"] = {k: v for k, v in row["metadata"].items() if k != "waited_s"}
@@ -852,7 +852,7 @@ def responses(workplace, *systems):
     done = workplace.cb("run", *named, "-d", "data.jsonl", "-n", "1", "-o", "jsonl")
     assert done.returncode == 0, done.stderr
     rows = map(json.loads, done.stdout.splitlines())
-    return [(row["response"], row["recalled"]) for row in rows]
+    return [(row["response"], row["cached"]) for row in rows]
 
 
 def test_systems_of_one_class_that_differ_in_their_name_are_told_apart(workplace):
@@ -871,8 +871,8 @@ def test_a_changed_helper_or_prompt_is_asked_again(workplace):
     for helper, prompt in [("a", "1"), ("b", "1"), ("b", "2")]:
         workplace.write("helper.py", f"ANSWER = {helper!r}")
         workplace.write("prompt.txt", prompt)
-        for recalled in (False, True):
-            assert responses(workplace, "py:own:Helped") == [(helper + prompt, recalled)]
+        for cached in (False, True):
+            assert responses(workplace, "py:own:Helped") == [(helper + prompt, cached)]
 
 
 def test_what_cannot_be_stored_is_told_before_the_first_call(tmp_path):

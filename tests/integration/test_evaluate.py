@@ -315,7 +315,7 @@ def test_an_evaluator_that_cannot_score_leaves_a_reason(error, reason):
 
 
 def test_scores_can_come_with_reasons_and_details(tmp_path):
-    """The details stand in the row's metadata, recalled ones too; what is missing says why."""
+    """The details stand in the row's metadata, cached ones too; what is missing says why."""
 
     class Judge:
         name = "judge"

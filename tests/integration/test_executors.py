@@ -140,7 +140,7 @@ def test_what_workers_did_is_stored_and_recalled(tmp_path):
     ]
     assert more.read_text().splitlines() == ["asked"] * 4
     assert log.read_text().splitlines() == ["asked"] * 4
-    assert all(row.recalled for row in result.rows)
+    assert all(row.cached for row in result.rows)
 
 
 class Judge:
@@ -327,7 +327,7 @@ def test_workers_stay_for_the_next_system_and_keep_their_evaluators(tmp_path, mo
 
 def test_another_version_of_a_plugin_in_a_worker_ends_the_run(monkeypatch):
     """Both versions are named, and what to do; nothing is scored by the wrong one."""
-    from cbcore._build import recipes
+    from cbcore.assembly import recipes
 
     monkeypatch.setattr(recipes, "_versions", lambda records: [("cb-baselines", "9.9")])
     with pytest.raises(
@@ -522,6 +522,6 @@ def test_conversations_and_likelihoods_are_asked_for_as_without_workers(system, 
         for evaluators in ([AnswerQuality()], [AnswerQuality(), Automatic()]):
             folder = tmp_path / str(executor is None)
             result = evaluate([system], data, evaluators, cache_dir=folder, **asked)
-            seen.append((*told(result), [row.recalled for row in result.rows]))
+            seen.append((*told(result), [row.cached for row in result.rows]))
     assert seen[:2] == seen[2:]
     assert "how are you" in {row["response"] for row in seen[0][0]}

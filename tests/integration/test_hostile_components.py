@@ -187,7 +187,7 @@ def test_an_output_too_large_to_be_stored_costs_only_that(tmp_path, monkeypatch,
     for n_recalled in (0, 5):
         result = run(Odd(lambda: {"response": "Paris", "more": "x" * 1000}), cache_dir=tmp_path)
         assert [row.scores["fits"] for row in result.rows] == [1.0] * 6
-        assert sum(row.recalled for row in result.rows) == n_recalled
+        assert sum(row.cached for row in result.rows) == n_recalled
         assert "not stored: the output for example 3 has 1," in capsys.readouterr().err
 
 

@@ -174,7 +174,7 @@ def test_a_small_run_imports_no_more_than_it_uses(
     assert not modules & {
         "cbcore.builtin.processes",
         "cbcore._run.dispatch",
-        "cbcore._build.recipes",
+        "cbcore.assembly.recipes",
     }
     assert "cbcore.hf" not in modules
     assert "cb_baselines.reading.comparison" not in modules

@@ -151,7 +151,7 @@ def test_latencies_of_cached_and_of_new_rows_are_not_ranked(place):
     full, cut = f"identity {READER}full", f"py:./mine.py:third {READER}cut"
     ran(place, full, extra=store)
     done, result = ran(place, full, cut, extra=store)
-    assert [row.recalled for row in result.rows] == [True] * 12 + [False] * 12
+    assert [row.cached for row in result.rows] == [True] * 12 + [False] * 12
     told = "latencies are not ranked: 12 of 24 rows are cached"
     assert any(problem.startswith(told) for problem in result.problems)
     assert told in " ".join(done.stdout.split())
@@ -160,5 +160,5 @@ def test_latencies_of_cached_and_of_new_rows_are_not_ranked(place):
     assert not any(mark in line for line in times for mark in "*≈")
     assert not {key for key in result.undecided if key.startswith("latency")}
     again, result = ran(place, full, cut, extra=store)
-    assert all(row.recalled for row in result.rows)
+    assert all(row.cached for row in result.rows)
     assert "latencies are not ranked" not in again.stdout

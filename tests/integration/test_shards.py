@@ -21,7 +21,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 N = 3
 
 _TIMES = ("latency", "stage_s", "waited_s", "timing", "traceback")
-_OF_A_RUN = ("run_id", "started", "merged_from", "recalled", "source_commit")
+_OF_A_RUN = ("run_id", "started", "merged_from", "cached", "source_commit")
 
 
 def facts(told, where=""):

@@ -115,7 +115,7 @@ def test_what_is_chosen_by_itself_is_idle_where_the_data_has_nothing_for_it():
 def test_scores_from_the_store_are_given_too(tmp_path):
     """A second run asks nobody, and its evaluators took part."""
     runs = [ran(**SAMPLE, cache_dir=tmp_path) for _ in range(2)]
-    assert all(row.recalled for row in runs[1].rows)
+    assert all(row.cached for row in runs[1].rows)
     assert idle(runs[0], "evaluators") == idle(runs[1], "evaluators") != []
 
 

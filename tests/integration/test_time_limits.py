@@ -186,7 +186,7 @@ def test_an_answer_that_comes_after_its_row_was_ended_is_not_stored(tmp_path):
     rows = evaluate([Late(), Next()], examples(3), [], [], **options).rows
     again = evaluate([Late()], examples(3), [], [], **options).rows
     assert [row.error is None for row in rows[:3]] == [False, True, True]
-    assert [row.recalled for row in again] == [False, True, True]
+    assert [row.cached for row in again] == [False, True, True]
 
 
 class Refusing:

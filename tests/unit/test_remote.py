@@ -13,7 +13,7 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from cbcore import evaluate
-from cbcore._build.places import move_paths
+from cbcore.settings.run_file_paths import move_paths
 from cbcore.exceptions import DataError, MissingExtraError, UsageError
 from cbcore.files import FileDataset, RemoteFile, is_address
 from cbcore.kept import find_kept

@@ -317,10 +317,10 @@ def test_runs_on_different_data_are_not_compared(before, noise):
     """The number of changed examples is reported; an example without a digest is not counted."""
     for run in (before, noise):
         for row in run.rows[:50]:
-            row.example_digest = f"digest of {row.example_id}"
+            row.example_key = f"digest of {row.example_id}"
     compare_runs(before, noise)
     for row in noise.rows[4:6]:
-        row.example_digest = "another digest"
+        row.example_key = "another digest"
     with pytest.raises(ResultError, match=r"2 of 50 examples .* 'q4' first"):
         compare_runs(before, noise)
 

@@ -230,7 +230,7 @@ def test_what_is_stored_is_neither_asked_nor_fed_again(examples, tmp_path):
     LOG.clear()
     result = run([Logged], examples, cache_dir=tmp_path)
     assert LOG == []
-    assert all(row.recalled for row in result.rows)
+    assert all(row.cached for row in result.rows)
 
 
 def test_a_new_question_feeds_only_its_own_history(examples, tmp_path):

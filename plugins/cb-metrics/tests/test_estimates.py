@@ -141,7 +141,7 @@ def test_stages_have_percentiles_that_know_of_clusters():
 
 def test_rows_that_were_not_called_have_no_stages():
     """They are left out of the percentiles; a system of such rows has no lines."""
-    kept = EvalRow("s", 41, {}, metadata={"stage_s": {"cut": 9.0}}, recalled=True)
+    kept = EvalRow("s", 41, {}, metadata={"stage_s": {"cut": 9.0}}, cached=True)
     given = [*staged(), kept]
     assert StageLatency().section({"s": iter(given)}, {}).lines[1]["n"] == 40
     assert StageLatency().section({"s": given[-1:]}, {}) is None

@@ -53,7 +53,7 @@ def test_csv(result):
     assert (
         Csv().render(result)
         == """\
-system,example_id,input_tokens,output_tokens,latency,dataset,error,response,response_tokens,repeat,recalled,example_digest,f1,metadata.usd,missing
+system,example_id,input_tokens,output_tokens,latency,dataset,error,response,response_tokens,repeat,cached,example_key,f1,metadata.usd,missing
 plain,1,100,100,0.25,a,,Paris,0,0,false,,0.5,,
 plain,2,100,100,0.35,b,,Rome,0,0,false,,1.0,,
 short,1,100,40,0.001,a,,Paris,0,0,false,,0.75,0.1,

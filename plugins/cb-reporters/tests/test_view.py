@@ -136,7 +136,7 @@ def test_facts_and_title(result):
 def test_what_came_from_the_store_is_a_fact(result):
     """Beside the rows in the headline, and for each system among the details."""
     for row in result.rows[2:4]:
-        row.recalled = True
+        row.cached = True
     view = View.of(result)
     assert view.facts[1:3] == (("rows", "5"), ("from the store", "2"))
     assert view.details[-1].header == "from the store"

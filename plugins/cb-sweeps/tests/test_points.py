@@ -182,7 +182,7 @@ def test_points_share_what_the_store_knows(tmp_path):
     settings = {"cache_dir": tmp_path, "progress": False}
     evaluate(["truncate:max_tokens=2 | extractive"], data, **settings)
     again = evaluate(["truncate:max_tokens=[2,3] | extractive"], data, **settings)
-    assert [row.recalled for row in again.rows] == [True, False]
+    assert [row.cached for row in again.rows] == [True, False]
 
 
 class Counting:

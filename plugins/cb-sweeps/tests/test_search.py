@@ -119,7 +119,7 @@ def test_a_run_without_sweeps_is_an_ordinary_run():
 def test_one_saved_run_holds_all_points_and_no_call_is_made_twice(tmp_path, rows):
     """The last of the runs behind a search finds every output in the cache."""
     result = run("budget=1..16/1", cache_dir=tmp_path, rows=rows)
-    assert all(row.recalled for row in result.rows)
+    assert all(row.cached for row in result.rows)
     (saved,) = kept_runs(tmp_path)
     assert saved.state == "finished"
     assert saved.result().systems == result.systems

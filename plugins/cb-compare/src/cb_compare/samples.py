@@ -64,7 +64,7 @@ def sides_of(result: EvalResult, score: str) -> dict[str, dict[Key, Question]]:
         questions, key = found[row.system], (row.dataset, row.example_id)
         question = questions.get(key)
         if question is None:
-            question = questions[key] = Question(digest=row.example_digest)
+            question = questions[key] = Question(digest=row.example_key)
         value = row.scores.get(score)
         if row.error is not None:
             question.reason = "errored"

@@ -60,7 +60,7 @@ class _Times(NamedTuple):
             told = finite(row.metadata.get("first_token_s")) if good else None
             found.first.append(math.nan if told is None else told)
             if good:
-                found.cached.add(row.recalled)
+                found.cached.add(row.cached)
         return found
 
     def values(self, *, better: Better) -> dict[str, float]:
@@ -99,7 +99,7 @@ class StageLatency:
             rows = given if isinstance(given, Sequence) else list(given)
             stages: dict[str, list[float]] = {}
             for place, row in enumerate(rows):
-                told = None if row.recalled else row.metadata.get("stage_s")
+                told = None if row.cached else row.metadata.get("stage_s")
                 for stage, seconds in told.items() if isinstance(told, Mapping) else ():
                     own = stages.setdefault(str(stage), [math.nan] * len(rows))
                     own[place] = seconds

@@ -24,7 +24,7 @@ const NOTHING_SAID: Omit<Row, "system" | "scores"> = {
   latency: null,
   cost_usd: null,
   retries: null,
-  recalled: false,
+  cached: false,
   response: null,
   context: null,
   details: {},

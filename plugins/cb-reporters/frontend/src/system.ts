@@ -51,7 +51,7 @@ function headline(row: Row, { score, baseline }: Shown): HTMLElement {
   }
   facts.push([
     "latency",
-    row.recalled ? `${duration(row.latency)}, from the store` : duration(row.latency),
+    row.cached ? `${duration(row.latency)}, from the store` : duration(row.latency),
   ]);
   if (row.cost_usd !== null) facts.push(["cost", dollars(row.cost_usd)]);
   if (row.retries !== null) facts.push(["retries", count(row.retries)]);

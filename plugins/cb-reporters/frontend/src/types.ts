@@ -110,7 +110,7 @@ export interface Row {
   readonly latency: number | null;
   readonly cost_usd: number | null;
   readonly retries: number | null;
-  readonly recalled: boolean;
+  readonly cached: boolean;
   readonly response: string | null;
   readonly context: string | true | null;
   readonly details: Readonly<Record<string, unknown>>;

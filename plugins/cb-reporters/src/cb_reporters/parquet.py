@@ -20,8 +20,8 @@ _TYPES = {
     **dict.fromkeys(_TEXTS, "string"),
     **dict.fromkeys(("input_tokens", "output_tokens", "response_tokens", "repeat"), "int64"),
     "latency": "float64",
-    "recalled": "bool",
-    "example_digest": "string",
+    "cached": "bool",
+    "example_key": "string",
 }
 _LARGEST_INTEGER = 2**63
 

@@ -155,7 +155,7 @@ class View(NamedTuple):
         counts = list(counted.values())
         keys = dict.fromkeys(key for values in result.summary.values() for key in values)
         metrics = [_metric_column(result, systems, key) for key in sorted(keys, key=_position)]
-        if 0 < sum(c.recalled for c in counts) < sum(c.total - c.errored for c in counts):
+        if 0 < sum(c.cached for c in counts) < sum(c.total - c.errored for c in counts):
             metrics = [_without_rank(column, result.config) for column in metrics]
         shown = [column for column in metrics if not column.key.startswith(_DATASET)]
         missing = tuple(float(c.missing) for c in counts)
@@ -165,9 +165,9 @@ class View(NamedTuple):
         if result.timing:
             times = tuple(formats.finite(result.timing.get(system)) for system in systems)
             details.append(_column("timing", Display("run time", formats.duration), times))
-        if any(c.recalled for c in counts):
+        if any(c.cached for c in counts):
             display = Display("from the store", formats.count)
-            details.append(_column("recalled", display, tuple(c.recalled for c in counts)))
+            details.append(_column("cached", display, tuple(c.cached for c in counts)))
         return cls(
             title=_title(result, systems),
             facts=tuple(_facts(result, counts)),
@@ -402,8 +402,8 @@ def _facts(result: EvalResult, counts: Sequence[Counts]) -> Iterable[tuple[str, 
     if config.get("started"):
         yield "started", formats.moment(str(config["started"]))
     yield "rows", f"{len(result.rows):,}"
-    if recalled := sum(c.recalled for c in counts):
-        yield "from the store", f"{recalled:,}"
+    if cached := sum(c.cached for c in counts):
+        yield "from the store", f"{cached:,}"
     if counts:
         yield "scored", f"{sum(c.scored for c in counts):,}"
         yield "errored", f"{sum(c.errored for c in counts):,}"

@@ -83,7 +83,7 @@ def _row(
         "latency": _rounded(row.latency),
         "cost_usd": formats.finite(metadata.get("cost_usd")),
         "retries": formats.finite(metadata.get("retries")),
-        "recalled": row.recalled,
+        "cached": row.cached,
         "response": _cut(row.response),
         "context": _context(texts, reading),
         "details": _cut(to_json_safe(details)) if details else {},

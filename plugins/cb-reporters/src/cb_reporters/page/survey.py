@@ -102,7 +102,7 @@ class Survey:
             counts[1] += 1
         elif main and main not in row.missing:
             self.unscored[row.dataset] = self.unscored.get(row.dataset, 0) + 1
-        counts[3] += row.recalled
+        counts[3] += row.cached
         cost = row.metadata.get("cost_usd")
         if isinstance(cost, int | float) and math.isfinite(cost):
             self._costs.setdefault(row.system, array("d")).append(cost)

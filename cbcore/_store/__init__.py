@@ -1,1 +1,0 @@
-"""What is kept between runs: outputs, scores, and the records of runs."""

@@ -1,0 +1,43 @@
+"""`--traceback` and `--pdb`: the user's own code where a row failed."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from cbcore.secrets import redact
+from cbcore.texts import visible
+
+if TYPE_CHECKING:
+    from cbcore.assembly import Builder
+    from cbcore.protocols import Run
+    from cbcore.results import EvalRow
+    from cbcore.run.pair import Attempt
+    from cbcore.settings import RunSettings
+
+
+def cb_configure(settings: RunSettings, builder: Builder) -> None:
+    """Let the debugger have the terminal: one call at a time."""
+    if settings.pdb:
+        settings.concurrency = 1
+
+
+def cb_row_finished(run: Run, row: EvalRow, attempt: Attempt) -> None:
+    """Show what the system, or an evaluator, raised for this row."""
+    if not (run.settings.traceback or run.settings.pdb):
+        return
+    from cbcore.run.runner import find_failed_scorer
+    from cbcore.run.tracebacks import find_foreign_frames, format_traceback
+
+    failed = find_failed_scorer(attempt)
+    error = attempt.raised if attempt.raised is not None else failed and failed[1]
+    if error is None:
+        return
+    where = f"{row.system} on example {row.example_id!r}"
+    print(visible(redact(f"\n{where}:\n{format_traceback(error)}"), keep="\n"), file=sys.stderr)  # noqa: T201
+    if run.settings.pdb and (frames := find_foreign_frames(error.__traceback__)) is not None:
+        import pdb  # noqa: T100 - the user asked for it
+
+        debugger = pdb.Pdb(stdout=sys.__stderr__)
+        debugger.reset()
+        debugger.interaction(None, frames)

@@ -1,0 +1,48 @@
+"""Log lines of other libraries go to a file of the run, not between the lines of its progress."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cbcore._logging import log_progress
+from cbcore.secrets import redact
+
+if TYPE_CHECKING:
+    from cbcore.protocols import Run
+
+
+class LogFile(logging.Handler):
+    """Writes log records of level INFO and above to a file, which is made for the first of them."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(logging.INFO)
+        self._path = path
+        self._n_lines = 0
+        self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with contextlib.suppress(Exception):  # a log line is not worth a row
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open("a", encoding="utf-8", errors="replace") as file:
+                file.write(redact(self.format(record)) + "\n")
+            self._n_lines += 1
+
+    def cb_run_finished(self) -> None:
+        """Write no more."""
+        logging.getLogger().removeHandler(self)
+        logging.captureWarnings(False)
+        if self._n_lines:
+            log_progress(f"{self._n_lines:,} log lines of other libraries are in {self._path}.")
+
+
+def cb_run_started(run: Run) -> None:
+    """Collect the log lines of this run."""
+    folder = run.settings.cache_dir or tempfile.gettempdir()
+    handler = LogFile(Path(folder) / "logs" / f"{run.run_id}.log")
+    logging.getLogger().addHandler(handler)
+    logging.captureWarnings(True)
+    run.hooks.register(handler)

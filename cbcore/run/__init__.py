@@ -1,0 +1,1 @@
+"""The run: every system on every benchmark, into rows."""

@@ -1,0 +1,237 @@
+"""Limits on dollars and tokens: set aside before a call, settled after it."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from cbcore.boundary import contained
+from cbcore.chains import USAGE_FIELDS, add_turns, count_tokens
+from cbcore.components import Built
+from cbcore.contexts import pass_on
+from cbcore.exceptions import RunError, UsageError
+from cbcore.protocols import Cost
+from cbcore.tokens import TokenCounter
+
+_TOKENS_HINT = "Use --budget-tokens, which counts what was sent and received."
+
+
+@attrs.frozen
+class Spent:
+    """What a call cost as it reports it. `n_unknown` requests of it had a cost that nobody knows."""
+
+    cost: Cost
+    n_unknown: int = 0
+
+
+def find_cost(
+    counter: TokenCounter, example: Mapping[str, Any], output: Mapping[str, Any]
+) -> Spent:
+    """The cost of a call by its output. Tokens that no endpoint counted are counted here."""
+    stages = output.get("stage_usage")
+    usages = [output.get(field) for field in USAGE_FIELDS]
+    if isinstance(stages, list | tuple):
+        usages = [stage.get("usage") for stage in stages if isinstance(stage, Mapping)]
+    reported = sum(count_tokens(add_turns(usage)) or 0 for usage in usages if usage)
+    response = output.get("response")
+    answer = counter.count(response) if isinstance(response, str) else 0
+    metadata = output.get("metadata")
+    spent = read_cost(metadata if isinstance(metadata, Mapping) else {})
+    if reported:
+        tokens = max(reported, answer)
+    else:
+        tokens = counter.visible(pass_on(example, output)) + answer
+    return attrs.evolve(spent, cost=attrs.evolve(spent.cost, tokens=tokens))
+
+
+def read_cost(facts: Mapping[str, Any]) -> Spent:
+    """The cost that an output's metadata, a failure or a judge reports."""
+    usd, tokens = facts.get("cost_usd"), facts.get("spent_tokens")
+    n_unknown = facts.get("requests_of_unknown_cost")
+    is_known = type(usd) in (int, float) and 0 <= usd < math.inf  # type: ignore[operator]
+    return Spent(
+        Cost(
+            float(usd) if is_known else None,  # type: ignore[arg-type]
+            tokens if type(tokens) is int and tokens > 0 else 0,
+        ),
+        n_unknown if type(n_unknown) is int and n_unknown > 0 else 0,
+    )
+
+
+@attrs.define(eq=False, repr=False)
+class CostModel:
+    """What one call of a component may cost: declared by `max_cost`, corrected by what is seen.
+
+    One call shows its cost first, then as many again may be open. A call that cost more than its
+    bound starts over.
+    """
+
+    component: Built
+    needs_usd: bool = False
+    most: Cost = attrs.Factory(Cost)
+    n_seen: int = 0  # calls that showed their cost
+    n_open: int = 0
+    is_closed: bool = False  # it reports no cost: no further call under a dollar budget
+
+    @property
+    def must_wait(self) -> bool:
+        """Whether open calls have to show their cost first."""
+        return self.n_open >= max(1, self.n_seen)
+
+    def bound(self, example: Mapping[str, Any]) -> Cost:
+        """The most that a call is taken to cost. It is never below the most expensive call seen: a
+        declared bound can be wrong, by hidden reasoning or another price.
+        """
+        declared = declare_cost(self.component, example)
+        if declared is None:
+            return self.most + self.most
+        if not declared.is_bound:
+            return declared.largest(self.most + self.most)
+        return declared.largest(self.most)
+
+    def learn(self, spent: Spent, bound: Cost) -> Cost:
+        """Count a call that returned. A request of unknown cost counts with the bound."""
+        actual = spent.cost
+        if self.needs_usd and actual.usd is None and self.may_cost and not spent.n_unknown:
+            self.is_closed = True
+            actual = actual.largest(bound)
+        for _ in range(spent.n_unknown):
+            actual += bound
+        is_surprise = actual.largest(bound) != bound.largest(bound)
+        self.n_seen = 1 if is_surprise else self.n_seen + 1
+        self.most = self.most.largest(actual)
+        return actual
+
+    @property
+    def may_cost(self) -> bool:
+        """Whether the component asks for money as far as it declares that."""
+        value = self.component.value
+        return hasattr(value, "max_cost") or bool(getattr(value, "endpoints", ()))
+
+
+def declare_cost(component: Built, example: Mapping[str, Any]) -> Cost | None:
+    """What a component declares that a call may cost. Raises `RunError` for anything else."""
+    declare = getattr(component.value, "max_cost", None)
+    if declare is None:
+        return None
+    with contained() as attempt:
+        cost = declare(example)
+        if isinstance(cost, Cost) and 0 <= (cost.usd or 0) < math.inf and cost.tokens >= 0:
+            return cost
+        raise TypeError(f"max_cost returned {cost!r}")
+    raise RunError(f"{component.name!r} could not tell its cost: {attempt.reason}.")
+
+
+@attrs.define(eq=False, repr=False)
+class Reservation:
+    """What is set aside for one attempt."""
+
+    budget: Budget
+    bounds: dict[CostModel, Cost]
+
+    def settle(self, spent: Mapping[Built, Spent]) -> None:
+        """Replace the bounds by what was `spent`, for components whose calls returned.
+
+        The bound counts for all others. Only the first settlement counts; any thread may make it.
+        """
+        budget = self.budget
+        with budget.lock:
+            if self not in budget.open:
+                return
+            budget.open.discard(self)
+            for model, bound in self.bounds.items():
+                model.n_open -= 1
+                component = model.component
+                actual = bound
+                if component in spent:
+                    actual = model.learn(spent[component], bound)
+                budget.spent += actual
+
+
+class Budget:
+    """The limits of one run. `reserve` in the driver, `settle` in any thread."""
+
+    def __init__(self, *, tokens: int | None = None, usd: float | None = None) -> None:
+        self.limit_tokens, self.limit_usd = tokens, usd
+        self.is_limited = tokens is not None or usd is not None
+        self.spent = Cost()
+        self.open: set[Reservation] = set()
+        self.lock = threading.Lock()
+        self._models: dict[Built, CostModel] = {}
+
+    def check_prices(self, components: Iterable[Built]) -> None:
+        """Raise `UsageError` for a dollar budget with a component whose price is not known."""
+        for component in components if self.limit_usd is not None else ():
+            cost = None
+            with contained():  # one that needs an example to tell
+                cost = declare_cost(component, {})
+            if cost is not None and cost.usd is None:
+                raise UsageError(
+                    f"A budget in dollars needs prices, and no price is known for "
+                    f"{component.name!r}.",
+                    hint=f"Give prices with --prices FILE. {_TOKENS_HINT}",
+                )
+
+    def reserve(
+        self, example: Mapping[str, Any], components: Sequence[Built]
+    ) -> Reservation | None:
+        """Set aside what one attempt may cost. None: it does not fit now, or has to wait."""
+        with self.lock:
+            models = [self._model(component) for component in components]
+            if any(model.must_wait or model.is_closed for model in models):
+                return None
+            if any(not model.n_seen for model in models) and self._has_unknown_call():
+                return None
+            bounds = {model: model.bound(example) for model in models}
+            if not self._fits(bounds.values()):
+                return None
+            for model in models:
+                model.n_open += 1
+            reservation = Reservation(self, bounds)
+            self.open.add(reservation)
+            return reservation
+
+    def _has_unknown_call(self) -> bool:
+        """Whether a call is open of a component that has shown nothing. One is enough in a run."""
+        return any(not model.n_seen for one in self.open for model in one.bounds)
+
+    def _fits(self, bounds: Iterable[Cost]) -> bool:
+        expected = self.spent
+        for cost in [*(bound for one in self.open for bound in one.bounds.values()), *bounds]:
+            expected += cost
+        is_over_usd = self.limit_usd is not None and (expected.usd or 0.0) > self.limit_usd
+        return not is_over_usd and not (self.limit_tokens or math.inf) < expected.tokens
+
+    def _model(self, component: Built) -> CostModel:
+        if component not in self._models:
+            needs_usd = self.limit_usd is not None
+            self._models[component] = CostModel(component, needs_usd=needs_usd)
+        return self._models[component]
+
+    def describe_end(self) -> RunError:
+        """Why no further call fits, as the error that ends the run."""
+        closed = [model.component.name for model in self._models.values() if model.is_closed]
+        if closed:
+            return RunError(
+                f"Stopped: {', '.join(map(repr, closed))} does not report what its calls cost, so "
+                f"the budget of ${self.limit_usd:g} cannot be kept.",
+                hint=_TOKENS_HINT,
+            )
+        limits = []
+        if self.limit_tokens is not None:
+            limits.append(f"{self.limit_tokens:,} tokens ({self.spent.tokens:,} spent)")
+        if self.limit_usd is not None:
+            limits.append(f"${self.limit_usd:g} (${self.spent.usd or 0.0:.4f} spent)")
+        return RunError(
+            f"Stopped: the next call could exceed the budget of {' and '.join(limits)}.",
+            hint="Run the command again with a larger budget: cached outputs are free.",
+        )
+
+    def abandon(self) -> None:
+        """At an early end, open calls count with their bound."""
+        for reservation in list(self.open):
+            reservation.settle({})

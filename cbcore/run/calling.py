@@ -1,0 +1,347 @@
+"""Where components are called: daemon threads and one event loop, watched by the driver."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+from cbcore.boundary import contained
+from cbcore.components import Built
+from cbcore.exceptions import RunError
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from cbcore.run.pair import Attempt
+
+MORE_ROOM = "Lower --concurrency, or raise what a process may have (ulimit -n, -u, -v)."
+"""What helps if the machine gives no more files, threads or memory."""
+_MOST_ABANDONED = 100
+_CLOSE_S = 5.0
+
+
+class Threads:
+    """Daemon threads of one pair on one queue. No thread is ever joined."""
+
+    def __init__(self, work: Callable[[Threads], None], most: int) -> None:
+        self.tasks: SimpleQueue[Attempt | None] = SimpleQueue()
+        self._work, self._most = work, most
+        self._n_started = self._n_idle = 0
+        self._lock = threading.Lock()
+
+    def put(self, attempt: Attempt) -> None:
+        with self._lock:
+            if self._n_idle:
+                self._n_idle -= 1
+            elif self._n_started < self._most:
+                self._start()
+            self.tasks.put(attempt)
+
+    def get(self) -> Attempt | None:
+        """The next task of a thread; None if the thread is to end."""
+        with self._lock:
+            try:
+                return self.tasks.get_nowait()
+            except Empty:
+                self._n_idle += 1
+        return self.tasks.get()
+
+    def _start(self) -> None:
+        try:
+            self.start_one()
+            self._n_started += 1
+        except RunError:
+            if not self._n_started:
+                raise
+            self._most = self._n_started  # the others have to do
+
+    def start_one(self) -> None:
+        """Start a thread. Raises `RunError` if the system has no more."""
+        try:
+            threading.Thread(target=self._work, args=(self,), name="cb-call", daemon=True).start()
+        except RuntimeError as error:
+            raise RunError(f"No thread could be started: {error}.", hint=MORE_ROOM) from error
+
+    def close(self) -> None:
+        """Let each thread end after its call."""
+        for _ in range(self._n_started):
+            self.tasks.put(None)
+
+
+class DaemonExecutor(ThreadPoolExecutor):
+    """The default executor of an event loop: daemon threads that nobody waits for at exit."""
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+
+        def run() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(fn(*args, **kwargs))
+            except BaseException as error:  # noqa: BLE001 - raised again by whoever waits
+                future.set_exception(error)
+
+        threading.Thread(target=run, name="cb-loop-call", daemon=True).start()
+        return future
+
+
+class Calls:
+    """Attempts under way. Only the driver calls `start`, `wait` and `stop`.
+
+    An attempt is given up if its call takes longer than `timeout_s`: its thread or task is left to
+    itself, and a failed row takes its place.
+    """
+
+    def __init__(
+        self,
+        timeout_s: float | None = None,
+        warn: Callable[[str], None] = lambda message: None,
+    ) -> None:
+        self.timeout_s = timeout_s
+        self.open: set[Attempt] = set()
+        self.is_stopped = False
+        self._warn = warn
+        self._n_abandoned = 0
+        self._warm: set[Built] = set()
+        self._finished: SimpleQueue[Attempt] = SimpleQueue()
+        self._lock = threading.Lock()  # guards `is_given_up`
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._to_await: deque[Attempt] = deque()
+        self._unanswered: tuple[threading.Event, float] | None = None  # asked the loop, since
+
+    def start(self, attempt: Attempt) -> None:
+        self.open.add(attempt)
+        self._hand_on(attempt)
+
+    # -- any thread ----------------------------------------------------------------------------
+
+    def _hand_on(self, attempt: Attempt) -> None:
+        """Pass an attempt to its next step: to a thread, to the loop, or back to the driver."""
+        attempt.step = None if attempt.escaped else attempt.pair.next_step(attempt)
+        if attempt.step == "thread":
+            attempt.pair.threads.put(attempt)
+        elif attempt.step == "loop":
+            self._to_await.append(attempt)
+            if len(self._to_await) == 1:  # else the loop has been woken already
+                self.loop.call_soon_threadsafe(self._start_tasks)
+        else:
+            attempt.pair.finish(attempt)
+            self._finished.put(attempt)
+
+    def _release(self, attempt: Attempt) -> bool:
+        """End a step. False: the driver gave the attempt up, and nothing waits for it."""
+        with self._lock:
+            return not attempt.is_given_up
+
+    def work(self, threads: Threads) -> None:
+        """The body of a thread."""
+        while (attempt := threads.get()) is not None:
+            if attempt.is_given_up:
+                continue  # the run ended before it began
+            try:
+                attempt.pair.run_blocking(attempt)
+            except BaseException as error:  # noqa: BLE001 - raised again by the driver
+                attempt.escaped = error
+            if self._release(attempt):
+                self._hand_on(attempt)
+            elif attempt.is_replaced:
+                return  # another thread has taken this place
+
+    # -- on the event loop ---------------------------------------------------------------------
+
+    def _start_tasks(self) -> None:
+        loop = self.loop
+        while self._to_await:
+            attempt = self._to_await.popleft()
+            attempt.task = loop.create_task(self._await(attempt))
+
+    async def _await(self, attempt: Attempt) -> None:
+        try:
+            if not attempt.is_given_up:
+                await attempt.pair.run_awaited(attempt)
+        except BaseException as error:  # noqa: BLE001 - raised again by the driver
+            attempt.escaped = error
+        attempt.task = None
+        if self._release(attempt):
+            self._hand_on(attempt)
+
+    # -- the driver ----------------------------------------------------------------------------
+
+    def wait(self) -> list[Attempt]:
+        """Block until an attempt is finished or overdue."""
+        done: list[Attempt] = []
+        while not done:
+            with contextlib.suppress(Empty):
+                done = [self._finished.get(timeout=self._longest_wait())]
+                while True:
+                    done.append(self._finished.get_nowait())
+            done = [attempt for attempt in done if attempt in self.open]
+            if self.timeout_s is not None:
+                done += [attempt for attempt in self.open if self._give_up_if_overdue(attempt)]
+                done += self._leave_blocked_loop()
+        self.open.difference_update(done)
+        return done
+
+    def _longest_wait(self) -> float | None:
+        """Until the next deadline; at most 0.1 s if a call is about to begin."""
+        if self.timeout_s is None:
+            return None
+        deadlines = [attempt.deadline for attempt in self.open]
+        known = [deadline for deadline in deadlines if deadline is not None]
+        longest = min(known, default=float("inf")) - time.monotonic()
+        if len(known) < len(deadlines) or self._unanswered:
+            longest = min(longest, 0.1, self.timeout_s)
+        return max(0.0, longest)
+
+    def _give_up_if_overdue(self, attempt: Attempt) -> bool:
+        with self._lock:  # against `_release`: either the call has ended, or it is given up
+            deadline, waits = attempt.deadline, attempt.waits
+            if deadline is not None and waits is not None:
+                deadline += waits.so_far()
+            if deadline is None or time.monotonic() < deadline:
+                return False
+            attempt.is_given_up = True
+            attempt.is_replaced = attempt.step == "thread" and attempt.future is None
+        attempt.pair.put_stand_in(attempt, f"timed out after {self.timeout_s:g} s")
+        if attempt.is_replaced:
+            self._n_abandoned += 1
+            if self._n_abandoned > _MOST_ABANDONED:
+                raise RunError(
+                    f"{_MOST_ABANDONED} calls did not return after their time limit.",
+                    hint="Raise --timeout, or use --executor processes, which ends such calls.",
+                )
+            attempt.pair.threads.start_one()
+        elif attempt.step == "thread":
+            attempt.pair.workers.end(attempt.future)  # type: ignore[union-attr]
+        else:
+            self.loop.call_soon_threadsafe(attempt.pair.leave_task, attempt)
+            self._ask_loop()
+        return True
+
+    def _ask_loop(self) -> None:
+        if self._unanswered is None:
+            answer = threading.Event()
+            self.loop.call_soon_threadsafe(answer.set)
+            self._unanswered = (answer, time.monotonic())
+
+    def _leave_blocked_loop(self) -> list[Attempt]:
+        """A call that blocks instead of awaiting holds the loop: stop the pairs that use it."""
+        if self._unanswered is None:
+            return []
+        answer, asked = self._unanswered
+        if answer.is_set():
+            self._unanswered = None
+            return []
+        if time.monotonic() < asked + max(1.0, self.timeout_s or 0.0):
+            return []
+        reason = "a call blocks the event loop: it does not await"
+        lost = [attempt for attempt in self.open if attempt.step == "loop"]
+        for attempt in lost:
+            if not attempt.is_given_up:
+                attempt.is_given_up = True
+                attempt.pair.put_stand_in(attempt, reason)
+            attempt.pair.stop(reason)
+        self._loop = self._unanswered = None
+        return lost
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The event loop of the run, in a daemon thread."""
+        with self._lock:
+            if self._loop is None:
+                self._loop = _start_loop()
+            return self._loop
+
+    def warm_up(self, system: Built) -> None:
+        """Let a system prepare itself, once, before the first call that is measured."""
+        if system in self._warm:
+            return
+        self._warm.add(system)
+        if not hasattr(system.value, "warm_up"):
+            return
+        with contained() as attempt:
+            begun = system.value.warm_up()
+            if inspect.isawaitable(begun):
+                self._run(begun)
+        if attempt.error is not None:
+            self._warn(f"Warming up {system.name!r} failed: {attempt.reason}.")
+
+    def _run(self, awaitable: Any, timeout_s: float | None = None) -> Any:
+        """The value of an awaitable, which is awaited on the loop."""
+        import asyncio
+
+        async def wait() -> Any:
+            return await awaitable
+
+        return asyncio.run_coroutine_threadsafe(wait(), self.loop).result(timeout_s)
+
+    def close(self, components: Iterable[Built]) -> None:
+        """Let components close what they have opened on the loop."""
+        for component in components if self._loop is not None else ():
+            if hasattr(component.value, "aclose"):
+                with contained() as attempt:
+                    self._run(component.value.aclose(), _CLOSE_S)
+                if attempt.error is not None:
+                    self._warn(f"Closing {component.name!r} failed: {attempt.reason}.")
+
+    def stop(self, grace_s: float = 2.0) -> None:
+        """Start nothing more, cancel what is awaited, leave blocking calls behind. Idempotent."""
+        if self.is_stopped:
+            return
+        self.is_stopped = True
+        with self._lock:
+            for attempt in self.open:
+                attempt.is_given_up = True
+        if (loop := self._loop) is not None:
+            import asyncio
+
+            with contextlib.suppress(FutureTimeout):  # a blocked loop, whose thread is a daemon
+                cancelled = asyncio.run_coroutine_threadsafe(_cancel_tasks(grace_s), loop)
+                cancelled.result(grace_s + 1)
+            loop.call_soon_threadsafe(loop.stop)
+
+
+def _start_loop() -> asyncio.AbstractEventLoop:
+    """A loop in a daemon thread. It is the faster one if a plugin has brought that."""
+    import asyncio
+
+    try:
+        try:
+            import uvloop
+        except ImportError:
+            loop = asyncio.new_event_loop()
+        else:
+            loop = uvloop.new_event_loop()
+        loop.set_default_executor(DaemonExecutor())
+        threading.Thread(target=_run_loop, args=(loop,), name="cb-loop", daemon=True).start()
+    except (OSError, RuntimeError) as error:
+        raise RunError(f"No event loop could be started: {error}.", hint=MORE_ROOM) from error
+    return loop
+
+
+def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
+    import asyncio
+
+    asyncio.set_event_loop(loop)
+    loop.run_forever()
+    loop.run_until_complete(loop.shutdown_asyncgens())
+    loop.close()
+
+
+async def _cancel_tasks(grace_s: float) -> None:
+    import asyncio
+
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks, timeout=grace_s)

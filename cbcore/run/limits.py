@@ -1,0 +1,85 @@
+"""When a system is stopped before its data ends: too many of its rows failed."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+from cbcore.exceptions import RunError
+from cbcore.results import EvalRow
+from cbcore.results.causes import alike
+from cbcore.run.scorers import describe_missing
+from cbcore.settings.run_settings import RunSettings
+
+_SAME_ERRORS = 10
+"""A system whose first examples all fail with the same error is stopped after so many."""
+_ROWS_BEFORE_A_SHARE_COUNTS = 20
+
+
+class ErrorLimit:
+    """The failed rows of each system, and whether they are too many.
+
+    `settings.max_errors` is a number of rows or, as a float, a share of the `expected` rows of a
+    system; if these are unknown, of the rows so far, once there are enough.
+    """
+
+    def __init__(self, settings: RunSettings, expected: int | None) -> None:
+        self._settings = settings
+        self._expected = expected
+        self._rows: Counter[str] = Counter()
+        self._failed: Counter[str] = Counter()
+        self._first: dict[str, set[str]] = {}
+        self._n_first = _SAME_ERRORS * settings.repeats
+
+    def count(self, row: EvalRow, *, is_data: bool) -> str | None:
+        """The reason to stop the system of this row, if there is one now.
+
+        A failure of the data counts for a limit that was asked for, and for nothing else.
+        """
+        self._rows[row.system] += 1
+        if row.error is not None:
+            self._failed[row.system] += 1
+        limit = self._settings.max_errors
+        if limit is None:
+            return None if is_data else self._find_same_errors(row)
+        if row.error is None or self._failed[row.system] <= self._allow(limit, row.system):
+            return None
+        shown = f"{limit * 100:.3g}% of rows" if isinstance(limit, float) else limit
+        return (
+            f"{self._failed[row.system]} rows failed, and --max-errors is {shown}. "
+            f"The last error: {row.error}"
+        )
+
+    def _find_same_errors(self, row: EvalRow) -> str | None:
+        errors = self._first.setdefault(row.system, set())
+        n_rows = self._rows[row.system]
+        if n_rows > self._n_first:
+            return None
+        errors.add("" if row.error is None else alike(row.error, row.example_id))
+        if n_rows < self._n_first or len(errors) > 1 or not row.error:
+            return None
+        return f"Its first {_SAME_ERRORS} examples failed with the same error: {row.error}"
+
+    def _allow(self, limit: float, system: str) -> float:
+        if not isinstance(limit, float) or math.isinf(limit):
+            return limit
+        if self._expected is not None:
+            return limit * self._expected
+        n_rows = self._rows[system]
+        return limit * n_rows if n_rows >= _ROWS_BEFORE_A_SHARE_COUNTS else math.inf
+
+
+def check_fail_fast(
+    row: EvalRow, raised: BaseException | None, failed: tuple[str, BaseException] | None
+) -> None:
+    """Raise `RunError` for a row that failed, or that an evaluator `failed` on."""
+    if row.error is not None:
+        raise RunError(
+            f"System {row.system!r} failed on example {row.example_id!r}: {row.error}"
+        ) from raised
+    if failed is not None:
+        evaluator, error = failed
+        raise RunError(
+            f"Evaluator {evaluator!r} could not score example {row.example_id!r} of system "
+            f"{row.system!r}: {describe_missing(error)}"
+        ) from error

@@ -1,0 +1,243 @@
+"""From an attempt to a row: tokens counted, scores checked, secrets left out, nothing made up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from cbcore.chains import USAGE_FIELDS, add_turns, count_tokens
+from cbcore.components import describe_exception, described_value
+from cbcore.contexts import FORMS, is_same, pass_on
+from cbcore.exceptions import ScoringError
+from cbcore.json_data import to_json_safe
+from cbcore.results import EvalRow, Scored
+from cbcore.results.causes import RETURNED, TRACEBACK
+from cbcore.results.eval_row import CHANGED
+from cbcore.run.scorers import Scorer, Unscored, describe_missing
+from cbcore.run.tracebacks import format_traceback
+from cbcore.secrets import are_known, blot, hide, redact, visible
+from cbcore.stats import CLUSTER
+from cbcore.tokens import TokenCounter
+
+if TYPE_CHECKING:
+    from cbcore.run.pair import Attempt
+
+SCORING_USD = "scoring_usd"
+"""The key of a row's metadata with what its judges were paid."""
+_COST_USD, _SPENT_TOKENS = "cost_usd", "spent_tokens"
+
+
+class RowMaker:
+    """Makes the rows of one system on one benchmark.
+
+    A row that lacks the score `expected` gets the reason. What the example has in the
+    `cluster_column` is kept as the row's cluster. Evaluators that gave something are taken out of
+    `idle`.
+    """
+
+    def __init__(
+        self,
+        system: str,
+        counter: TokenCounter,
+        scorers: Sequence[Scorer],
+        *,
+        expected: str | None = None,
+        cluster_column: str | None = None,
+        idle: set[str] | None = None,
+    ) -> None:
+        self._system = system
+        self._counter = counter
+        self._scorers = scorers
+        self._declared = frozenset(name for scorer in scorers for name in scorer.emits)
+        self._expected = expected
+        self._unscored = Unscored(expected or "", scorers)
+        self._cluster_column = cluster_column or CLUSTER
+        self._idle = set() if idle is None else idle
+
+    def make(self, attempt: Attempt, position: int) -> EvalRow:
+        """The row of a finished attempt. Changes nothing of the attempt."""
+        example, output = attempt.example, attempt.output
+        row = self._start(attempt, position)
+        try:
+            row.input_tokens = self._counter.visible(example.data)
+            if attempt.error is not None or output is None:
+                return _fail(row, attempt)
+            self._add_output(row, example.data, output)
+            if self._cluster_column in example.data:
+                row.metadata[CLUSTER] = to_json_safe(example.data[self._cluster_column])
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - all that is made of outputs passes here
+            return self._refuse(attempt, position, error)
+        for scorer in self._scorers:
+            if scorer in attempt.scores:
+                self._add_scores(row, scorer, attempt.scores[scorer])
+        main = self._expected
+        if main is not None and main not in row.scores and main not in row.missing:
+            row.missing[main] = self._unscored.find_reason(example.data, output)
+        if are_known():
+            row.example_id = hide(row.example_id)
+            row.scores, row.missing = hide(row.scores), hide(row.missing)
+        return row
+
+    def _start(self, attempt: Attempt, position: int) -> EvalRow:
+        example = attempt.example
+        return EvalRow(
+            self._system,
+            example.id,
+            latency=attempt.latency_s,
+            dataset=example.dataset,
+            repeat=attempt.repeat,
+            cached=attempt.is_cached,
+            example_key=example.key,
+            position=position,
+        )
+
+    def _refuse(self, attempt: Attempt, position: int, error: BaseException) -> EvalRow:
+        """The row of what cannot be kept: without end, too deep, or with methods that fail."""
+        of = "the output" if attempt.output is not None else "the example"
+        row = self._start(attempt, position)
+        row.error = redact(attempt.error or f"{of} cannot be kept: {describe_exception(error)}")
+        return row
+
+    def _add_output(
+        self, row: EvalRow, example: Mapping[str, Any], output: Mapping[str, Any]
+    ) -> None:
+        response = output.get("response")
+        if response is not None:
+            row.response = blot(response if type(response) is str else str(response))
+            row.response_tokens = self._counter.count(row.response)
+        row.output_tokens = row.input_tokens
+        counted = (*self._counter.text_fields, *FORMS)
+        if any(_changes(example, output, field) for field in counted):
+            row.output_tokens = self._counter.visible(pass_on(example, output))
+        # Any field of the example counts, since a reader may use it.
+        if row.output_tokens == row.input_tokens and any(
+            _changes(example, output, field) for field in (*FORMS, *example)
+        ):
+            row.metadata[CHANGED] = True
+        metadata = output.get("metadata")
+        if metadata is not None and isinstance(metadata, Mapping):
+            row.metadata.update(_make_plain(metadata))
+        if "usage" in output or "stage_usage" in output or "api_usage" in output:
+            self._add_usage(row, example, output)
+        replies = output.get("turn_responses")
+        if replies is not None:
+            row.metadata["turn_responses"] = _make_plain({"turns": replies})["turns"]
+
+    def _add_usage(
+        self, row: EvalRow, example: Mapping[str, Any], output: Mapping[str, Any]
+    ) -> None:
+        """What endpoints counted: of the answer by name, of all else as what it took."""
+        usages = [
+            add_turns(output[field])
+            for field in USAGE_FIELDS
+            if output.get(field) and output[field] != example.get(field)
+        ]
+        stages = output.get("stage_usage")
+        if output.get("response") is not None or output.get("tool_calls"):
+            for usage in usages:
+                row.metadata.update(_make_plain(usage))
+        elif stages is None:
+            stages = [{"stage": self._system, "usage": usage} for usage in usages]
+        if isinstance(stages, list | tuple):
+            named = [stage for stage in stages if isinstance(stage, Mapping)]
+            usages = [{"stage": s.get("stage"), **add_turns(s.get("usage"))} for s in named]
+            row.metadata["stage_usage"] = [_make_plain(usage) for usage in usages]
+        spent = [n for usage in usages if (n := count_tokens(usage)) is not None]
+        if spent:
+            row.metadata[_SPENT_TOKENS] = sum(spent)
+
+    def _add_scores(self, row: EvalRow, scorer: Scorer, scores: Any) -> None:
+        """What an evaluator returned or raised; whatever it is, the row takes no harm."""
+        if type(scores) is not dict or scores:
+            self._idle.discard(scorer.name)
+        try:
+            self._read_scores(row, scorer, scores)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - all that is made of scores passes here
+            reason = f"what the evaluator returned cannot be kept: {describe_exception(error)}"
+            _add_reason(row, scorer, reason)
+
+    def _read_scores(self, row: EvalRow, scorer: Scorer, scores: Any) -> None:
+        if isinstance(scores, BaseException):
+            _add_reason(row, scorer, describe_missing(scores))
+            if isinstance(scores, ScoringError):
+                _add_details(row, scorer, scores.cost)
+            _add_traceback(row, format_traceback(scores))
+            return
+        if isinstance(scores, Scored):
+            row.missing |= {str(name): redact(str(why)) for name, why in scores.missing.items()}
+            _add_details(row, scorer, {**scores.details, **scores.cost})
+            scores = scores.scores
+        if not isinstance(scores, Mapping):
+            shown = "None" if scores is None else type(scores).__name__
+            _add_reason(row, scorer, f"{RETURNED} {shown}, not a dict of scores")
+            return
+        others: Collection[str] = self._declared if scorer.is_automatic else ()
+        for name, value in scores.items():
+            if type(name) is not str:
+                shown = described_value(name)
+                row.missing[shown] = f"the evaluator named a score {shown}, which is no text"
+                continue
+            key = name
+            # A name belongs to the evaluator that declares it, or that comes first.
+            if name in row.scores or (name in others and name not in scorer.emits):
+                key = f"{scorer.name}.{name}"
+            if type(value) is not float:
+                try:
+                    value = float(value)  # noqa: PLW2901 - numpy scalars, integers and booleans
+                except KeyboardInterrupt:
+                    raise
+                except BaseException:  # noqa: BLE001 - `float` may call anything, and overflow
+                    row.missing[key] = f"{RETURNED} {described_value(value)}, not a number"
+                    continue
+            if math.isfinite(value):
+                row.scores[key] = value
+            else:
+                row.missing[key] = f"{RETURNED} {value}"
+
+
+def _fail(row: EvalRow, attempt: Attempt) -> EvalRow:
+    """The row of a call that failed, with why."""
+    row.error = redact(attempt.error or "")
+    row.example_id = hide(row.example_id)
+    if attempt.cost_of_failure:
+        row.metadata.update(_make_plain(attempt.cost_of_failure))
+    if attempt.raised is not None:
+        _add_traceback(row, format_traceback(attempt.raised))
+    return row
+
+
+def _add_details(row: EvalRow, scorer: Scorer, told: Mapping[str, Any]) -> None:
+    if not told:
+        return
+    details = row.metadata[scorer.name] = _make_plain(told)
+    cost = details.get(_COST_USD)
+    if type(cost) in (int, float):
+        row.metadata[SCORING_USD] = row.metadata.get(SCORING_USD, 0.0) + cost
+
+
+def _add_reason(row: EvalRow, scorer: Scorer, reason: str) -> None:
+    for name in scorer.emits or (scorer.name,):
+        row.missing[name] = redact(reason)
+
+
+def _add_traceback(row: EvalRow, text: str) -> None:
+    """Add where the code of others failed; one after another if several evaluators did."""
+    if text:
+        before = row.metadata.get(TRACEBACK)
+        row.metadata[TRACEBACK] = f"{before}\n\n{text}" if before else text
+
+
+def _make_plain(metadata: Mapping[Any, Any]) -> dict[str, Any]:
+    """Metadata that can be saved and read back: plain data without secrets."""
+    plain: dict[str, Any] = to_json_safe(visible("", dict(metadata)))
+    return plain
+
+
+def _changes(example: Mapping[str, Any], output: Mapping[str, Any], field: str) -> bool:
+    """Whether an output has another value than the example."""
+    return field in output and not is_same(output[field], example.get(field))

@@ -1,0 +1,524 @@
+"""One system on one benchmark: examples read, looked up, called, stored and scored, in order."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from cbcore.boundary import contained
+from cbcore.components import Built, describe_exception
+from cbcore.contexts import complete_output, find_unreadable, is_same
+from cbcore.exceptions import CBError, MissingScoreError, ProcessError, ScoringError
+from cbcore.requests import compact_requests
+from cbcore.results import EvalRow, Scored
+from cbcore.run.budget import Budget, Reservation, Spent, find_cost, read_cost
+from cbcore.run.calling import Calls, Threads
+from cbcore.run.examples import Examples, NumberedExample, copy_example
+from cbcore.run.make_row import RowMaker
+from cbcore.run.scorers import Scorer
+from cbcore.store.cache import Cache
+from cbcore.timing import Waits, start_waits
+from cbcore.tokens import TEXT_FIELDS, TokenCounter
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from cbcore.run.workers import Workers
+
+_WINDOW = 4
+"""Attempts held for each concurrent call, so that one slow call does not idle the others."""
+_MANY_THREADS = 32
+_NOTED_WAIT_S = 0.0005
+"""A row notes longer waits."""
+
+
+class Call:
+    """One call of a component, and the only boundary around it: what it raises becomes `error`.
+
+    An interrupt by the user passes. `latency_s` is the time inside the component, without what it
+    waited for its turn.
+    """
+
+    __slots__ = ("_started", "error", "latency_s", "output", "waits")
+
+    def __init__(self) -> None:
+        self.output: Any = None
+        self.error: BaseException | None = None
+        self.latency_s = 0.0
+
+    def __enter__(self) -> Call:  # noqa: PYI034 - nothing is derived from it
+        self.waits = start_waits()
+        self._started = time.perf_counter()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        took = time.perf_counter() - self._started
+        self.latency_s = max(0.0, took - self.waits.seconds)
+        if error is None or isinstance(error, KeyboardInterrupt | GeneratorExit):
+            return False
+        self.error = error
+        return True
+
+
+@attrs.define(eq=False, repr=False)
+class Attempt:
+    """One example through one system. One owner at a time: driver, then caller, then driver."""
+
+    pair: Pair
+    example: NumberedExample
+    repeat: int = 0
+    output: dict[str, Any] | None = None
+    output_key: str | None = None
+    latency_s: float = 0.0
+    error: str | None = None
+    raised: BaseException | None = None
+    cost_of_failure: Mapping[str, Any] = attrs.Factory(dict)
+    # What each evaluator returned or raised.
+    scores: dict[Scorer, Any] = attrs.Factory(dict)
+    spent: dict[Built, Spent] = attrs.Factory(dict)
+    # Of the last repeat that has an output: all repeats, when they can be scored together.
+    repeats: Sequence[Attempt] = ()
+    is_cached: bool = False
+    is_done: bool = False
+    reservation: Reservation | None = None
+    deadline: float | None = None  # of the call that is under way
+    waits: Waits | None = None  # of that call, if waiting does not count
+    step: str | None = None  # where it is: "thread", "loop", or None for the driver
+    is_given_up: bool = False
+    is_replaced: bool = False  # another thread has taken the place of the one in the call
+    escaped: BaseException | None = None
+    task: asyncio.Task[None] | None = None
+    has_slot: bool = False
+    future: Any = None  # in a worker
+
+    @property
+    def needs_call(self) -> bool:
+        return self.output is None and self.error is None
+
+
+class Pair:
+    """Driver: `fill`, `take_rows`, `stop`. Caller: `run_blocking`, `run_awaited`, `finish`.
+
+    It calls inline, in the driver, if nothing else is under way: one call at a time, alone in its
+    group or interleaved, without a time limit, awaited evaluators and workers.
+    """
+
+    def __init__(
+        self,
+        system: Built,
+        examples: Examples,
+        scorers: Sequence[Scorer],
+        make_row: RowMaker,
+        *,
+        calls: Calls,
+        budget: Budget,
+        counter: TokenCounter,
+        repeats: int = 1,
+        first_position: int = 0,
+        concurrency: int | None = None,
+        cache: Cache | None = None,
+        workers: Workers | None = None,
+        is_alone: bool = True,
+        is_interleaved: bool = False,
+    ) -> None:
+        self.system, self.examples, self.scorers = system, examples, scorers
+        self.calls, self.budget, self.cache, self.workers = calls, budget, cache, workers
+        self.repeats, self._first_position = repeats, first_position
+        self._make_row, self._counter = make_row, counter
+        self.is_awaited = hasattr(system.value, "aprocess")
+        # Such a system puts its calls in an order of its own, so that most of them wait.
+        self._queues = getattr(system.value, "concurrency", None)
+        default = workers.n_workers if workers else 16 if self.is_awaited else 1
+        self.concurrency: int = self._queues or concurrency or default
+        own = [scorer for scorer in scorers if not scorer.is_of_repeats]
+        self.judges = [scorer for scorer in own if scorer.is_awaited]
+        self.blocking = [scorer for scorer in own if not scorer.is_awaited]
+        self.of_repeats = [scorer for scorer in scorers if scorer.is_of_repeats]
+        self.is_inline = (
+            (is_alone or is_interleaved)
+            and self.concurrency == 1
+            and not (self.is_awaited or workers or calls.timeout_s)
+            and not any(scorer.is_awaited for scorer in scorers)
+        )
+        window = 1 if self.is_inline or is_interleaved else _WINDOW * self.concurrency
+        self.window = max(window, repeats)
+        n_threads = self.concurrency if not self.is_awaited else _MANY_THREADS
+        self.threads = Threads(calls.work, min(self.concurrency, n_threads))
+        self._slots: asyncio.Semaphore | None = None
+        self.open: deque[Attempt] = deque()
+        self.held: Attempt | None = None  # waits for the budget
+        self.is_read = False
+        self.stopped: str | None = None
+        self.started = time.perf_counter()
+        self.n_started = self.n_rows = 0
+        self.last_position = -1  # of the rows that were taken
+        self._attempts = self._read()
+
+    @property
+    def is_finished(self) -> bool:
+        return self.is_read and not self.open
+
+    @property
+    def n_steps(self) -> int:
+        """Grows with everything that the pair gets done."""
+        return self.n_started + self.n_rows + self.is_read
+
+    # -- driver thread -------------------------------------------------------------------------
+
+    def _read(self) -> Iterator[Attempt]:
+        for example in self.examples:
+            for repeat in range(self.repeats):
+                attempt = Attempt(self, example, repeat, error=example.problem)
+                if self.cache:
+                    self.cache.look_up(attempt, self.scorers)
+                yield attempt
+
+    def fill(self) -> None:
+        """Start attempts while the window and the budget have room."""
+        while len(self.open) < self.window and not self.is_read:
+            attempt, self.held = self.held or self._read_next(), None
+            if attempt is None:
+                return
+            if self.budget.is_limited and (components := self._components_to_pay(attempt)):
+                attempt.reservation = self.budget.reserve(attempt.example.data, components)
+                if attempt.reservation is None:
+                    self.held = attempt
+                    return
+            if not self.n_started:
+                self.started = time.perf_counter()
+            self.n_started += 1
+            if attempt.needs_call:
+                self.calls.warm_up(self.system)
+            self.open.append(attempt)
+            if self.is_inline:
+                self.run_blocking(attempt)
+                self.finish(attempt)
+            else:
+                self.calls.start(attempt)
+
+    def _read_next(self) -> Attempt | None:
+        """None at the end of the data, or if data that is not required fails."""
+        try:
+            attempt = next(self._attempts, None)
+        except CBError as error:
+            if self.examples.benchmark.required:
+                raise
+            self.stop(error.message)
+            return None
+        self.is_read = attempt is None
+        return attempt
+
+    def _components_to_pay(self, attempt: Attempt) -> list[Built]:
+        called = [self.system] if attempt.needs_call else []
+        due = [] if attempt.error is not None else self.judges
+        return called + [scorer.built for scorer in due if scorer not in attempt.scores]
+
+    def take_rows(self) -> Iterator[tuple[EvalRow, Attempt]]:
+        """The rows of finished attempts at the head of `open`, which keeps the order.
+
+        An attempt leaves `open` when its row has been taken.
+        """
+        while group := self._finished_group():
+            if self.of_repeats and not self._score_together(group):
+                return
+            for attempt in group:
+                yield self._make_row_of(attempt), attempt
+                self._let_go()
+
+    def _finished_group(self) -> list[Attempt]:
+        """The next attempt, or all repeats of the next example, if they are finished."""
+        size = self.repeats if self.of_repeats else 1
+        if size == 1:
+            return [self.open[0]] if self.open and self.open[0].is_done else []
+        group = list(islice(self.open, size))
+        is_whole = len(group) == size or self.is_read
+        return group if is_whole and all(attempt.is_done for attempt in group) else []
+
+    def _score_together(self, group: Sequence[Attempt]) -> bool:
+        """Start the last repeat once more, to score all of them. True if that is over."""
+        answered = [attempt for attempt in group if attempt.output is not None]
+        if not answered or answered[-1].repeats:
+            return True
+        last = answered[-1]
+        last.repeats = answered
+        if self.cache:
+            self.cache.look_up_repeats(last, self.of_repeats)
+        paid = [s.built for s in self._repeats_to_score(last) if s.is_awaited]
+        if self.budget.is_limited and paid:
+            last.reservation = self.budget.reserve(last.example.data, paid)
+            if last.reservation is None:
+                last.repeats = ()
+                return False
+        if not self._repeats_to_score(last):
+            return True
+        self.n_started += 1
+        last.is_done = False
+        if not self.is_inline:
+            self.calls.start(last)
+            return False
+        self.run_blocking(last)
+        self.finish(last)
+        return True
+
+    def _make_row_of(self, attempt: Attempt) -> EvalRow:
+        number = attempt.example.index * self.repeats + attempt.repeat
+        return self._make_row.make(attempt, self._first_position + number)
+
+    def _let_go(self) -> None:
+        self.open.popleft()
+        self.n_rows += 1
+
+    def take_finished_rows(self) -> Iterator[tuple[EvalRow, Attempt]]:
+        """After an early end: the rows of attempts that are finished. The outputs of others are
+        in the store already."""
+        finished = [attempt for attempt in self.open if attempt.is_done]
+        self.open = deque(finished)
+        for attempt in finished:
+            yield self._make_row_of(attempt), attempt
+            self._let_go()
+
+    def stop(self, reason: str) -> None:
+        """Read no more examples. Calls under way still make their rows."""
+        self.stopped = reason
+        self.is_read = True
+        self.held = None
+
+    def put_stand_in(self, attempt: Attempt, reason: str) -> None:
+        """Let a finished copy take the place of an attempt that is given up.
+
+        Its caller still owns the attempt: if the call returns, the output is stored, but makes no
+        row.
+        """
+        stand_in = attrs.evolve(
+            attempt, is_done=True, is_given_up=False, deadline=None, step=None, task=None
+        )
+        if attempt.output is None:
+            stand_in.error = reason
+        else:
+            due = self.of_repeats if attempt.repeats else [*self.blocking, *self.judges]
+            late = {s: ScoringError(reason) for s in due if s not in attempt.scores}
+            stand_in.scores = {**attempt.scores, **late}
+        self.open[self.open.index(attempt)] = stand_in
+        if attempt.reservation:
+            attempt.reservation.settle({})
+
+    # -- in a thread, on the event loop, or in the driver if it is inline ------------------------
+
+    def next_step(self, attempt: Attempt) -> str | None:
+        """Where an attempt goes next; None if it is finished."""
+        if attempt.error is not None:
+            return None
+        if attempt.output is None and self.is_awaited and not self.workers:
+            return "loop"
+        if attempt.output is None or self._missing(attempt, self.blocking):
+            return "thread"
+        due = self._repeats_to_score(attempt)
+        if any(not scorer.is_awaited for scorer in due):
+            return "thread"
+        return "loop" if due or self._missing(attempt, self.judges) else None
+
+    def run_blocking(self, attempt: Attempt) -> None:
+        if attempt.needs_call:
+            example = copy_example(attempt.example.data)  # before the clock starts
+            call = Call()
+            self.begin(attempt)
+            if self.workers:
+                call = self.workers.process(attempt, example)
+            else:
+                with call:
+                    call.output = self.system.value.process(example)
+            self._keep(attempt, call)
+        for scorer in self._missing(attempt, self.blocking):
+            call = Call()
+            self.begin(attempt)
+            original, processed = self._copies(attempt)
+            if self.workers:
+                call = self.workers.score(attempt, scorer, original, processed)
+            else:
+                with call:
+                    call.output = scorer.value.score(original, processed)
+            self._keep_scores(attempt, scorer, call)
+        for scorer in self._repeats_to_score(attempt):
+            if not scorer.is_awaited:
+                call = Call()
+                self.begin(attempt)
+                with call:
+                    call.output = scorer.value.score_repeats(*self._copies_of_repeats(attempt))
+                self._keep_scores(attempt, scorer, call)
+        attempt.deadline = None
+
+    async def run_awaited(self, attempt: Attempt) -> None:
+        if attempt.needs_call:
+            await self._take_slot(attempt)
+            try:
+                example = copy_example(attempt.example.data)
+                call = Call()
+                self.begin(attempt)
+                with call:
+                    if self._queues:
+                        attempt.waits = call.waits
+                    call.output = await self.system.value.aprocess(example)
+                self._keep(attempt, call)
+            finally:
+                self._free_slot(attempt)
+        if attempt.error is not None or self._missing(attempt, self.blocking):
+            return  # a thread scores it, then judges follow
+        for scorer in self._missing(attempt, self.judges):
+            call = Call()
+            self.begin(attempt)
+            with call:
+                call.output = await scorer.value.ascore(*self._copies(attempt))
+            self._keep_scores(attempt, scorer, call)
+        for scorer in self._repeats_to_score(attempt):
+            if scorer.is_awaited:
+                call = Call()
+                self.begin(attempt)
+                with call:
+                    both = self._copies_of_repeats(attempt)
+                    call.output = await scorer.value.ascore_repeats(*both)
+                self._keep_scores(attempt, scorer, call)
+        attempt.deadline = None
+
+    def begin(self, attempt: Attempt) -> None:
+        """A call begins now: its time limit starts."""
+        timeout_s = self.calls.timeout_s
+        attempt.waits = None
+        attempt.deadline = None if timeout_s is None else time.monotonic() + timeout_s
+
+    def _copies(self, attempt: Attempt) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The example and the output as an evaluator gets them, to do with as it likes."""
+        example = attempt.example.data
+        return copy_example(example), complete_output(example, attempt.output or {})
+
+    def _copies_of_repeats(self, attempt: Attempt) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        outputs = [(one.output or {}).copy() for one in attempt.repeats]
+        return copy_example(attempt.example.data), outputs
+
+    def _keep(self, attempt: Attempt, call: Call) -> None:
+        """The call is over: store its output before anything else can fail."""
+        attempt.deadline = attempt.waits = None
+        attempt.latency_s = call.latency_s
+        output = call.output
+        if call.error is not None:
+            self._keep_failure(attempt, call.error)
+            return
+        example = attempt.example.data
+        if type(output) is not dict:
+            kind = type(output).__name__
+            if not isinstance(output, Mapping):
+                attempt.error = f"the system returned {kind}, not a dict"
+                return
+            with contained() as reading:
+                output = dict(output)
+            if reading.error is not None:
+                attempt.error = (
+                    f"the system returned {kind}, which cannot be read: {reading.reason}"
+                )
+                return
+        if (problem := find_unreadable(example, output)) is not None:
+            attempt.error = f"the system {problem}"
+            return
+        if call.waits.seconds > _NOTED_WAIT_S:
+            metadata = output.get("metadata")
+            known = metadata if isinstance(metadata, Mapping) else {}
+            output = {**output, "metadata": {**known, "waited_s": call.waits.seconds}}
+        requests = output.get("requests")
+        if requests and not is_same(requests, example.get("requests")):
+            with contained():
+                output = {**output, "requests": compact_requests(requests, example, output)}
+        attempt.output = output
+        if self.cache:
+            self.cache.put_output(attempt)  # queues; never waits or fails
+        if attempt.reservation:
+            with contained():
+                attempt.spent[self.system] = find_cost(self._counter, example, output)
+
+    def _keep_failure(self, attempt: Attempt, error: BaseException) -> None:
+        attempt.raised = error
+        attempt.error = explain_failure(error, attempt.example, self.system.name)
+        cost = getattr(error, "cost", None)
+        if isinstance(error, ProcessError) and isinstance(cost, Mapping) and cost:
+            attempt.cost_of_failure = cost
+            attempt.spent[self.system] = read_cost(cost)
+
+    def _keep_scores(self, attempt: Attempt, scorer: Scorer, call: Call) -> None:
+        attempt.deadline = None
+        scores = call.output if call.error is None else call.error
+        cost = scores.cost if isinstance(scores, Scored | ScoringError) else {}
+        if scorer.is_awaited and (
+            cost or call.error is None or isinstance(scores, MissingScoreError)
+        ):
+            attempt.spent[scorer.built] = read_cost(cost)
+        attempt.scores[scorer] = scores
+        if self.cache:
+            self.cache.put_scores(attempt, scorer, scores)
+
+    def _missing(self, attempt: Attempt, scorers: Sequence[Scorer]) -> list[Scorer]:
+        """The evaluators that have still to score this attempt."""
+        output = attempt.output
+        if output is None or attempt.error is not None or attempt.is_given_up:
+            return []
+        return [
+            scorer
+            for scorer in scorers
+            if scorer not in attempt.scores and scorer.can_score(attempt.example.data, output)
+        ]
+
+    def _repeats_to_score(self, attempt: Attempt) -> list[Scorer]:
+        return self._missing(attempt, self.of_repeats) if attempt.repeats else []
+
+    def finish(self, attempt: Attempt) -> None:
+        if attempt.reservation:
+            attempt.reservation.settle(attempt.spent)
+        attempt.is_done = True
+
+    def reserve_again(self, attempt: Attempt) -> bool:
+        """After a worker was lost: its call counts with its bound, and the next needs room."""
+        if attempt.reservation is None:
+            return True
+        attempt.reservation.settle({})
+        components = self._components_to_pay(attempt)
+        attempt.reservation = self.budget.reserve(attempt.example.data, components)
+        return attempt.reservation is not None
+
+    # -- on the event loop ---------------------------------------------------------------------
+
+    async def _take_slot(self, attempt: Attempt) -> None:
+        import asyncio
+
+        if self._slots is None:
+            self._slots = asyncio.Semaphore(self.concurrency)
+        await self._slots.acquire()
+        attempt.has_slot = True
+
+    def leave_task(self, attempt: Attempt) -> None:
+        """Cancel a task that is given up. It may refuse: its slot is free either way."""
+        if attempt.task is not None:
+            attempt.task.cancel()
+        self._free_slot(attempt)
+
+    def _free_slot(self, attempt: Attempt) -> None:
+        if attempt.has_slot and self._slots is not None:
+            attempt.has_slot = False
+            self._slots.release()
+
+
+def explain_failure(error: BaseException, example: NumberedExample, system: str) -> str:
+    """Why a call failed, as its row says it."""
+    if isinstance(error, CBError):
+        return f"{type(error).__name__}: {error.message}"
+    missing = error.args[0] if isinstance(error, KeyError) and error.args else None
+    if missing in TEXT_FIELDS and missing not in example.data:
+        return f"KeyError: example {example.id!r} has no {missing!r}, which system {system!r} asked for"
+    return describe_exception(error)

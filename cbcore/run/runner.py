@@ -1,0 +1,466 @@
+"""Systems × benchmarks to rows, and rows to a result."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from cbcore.boundary import contained
+from cbcore.components import Built
+from cbcore.exceptions import MissingScoreError, RunError, StoreError
+from cbcore.plugins.manager import HookManager
+from cbcore.protocols import Example, Executor, Output
+from cbcore.results import EvalResult, EvalRow, RunConfig
+from cbcore.run.budget import Budget
+from cbcore.run.calling import Calls
+from cbcore.run.examples import Benchmark, Examples
+from cbcore.run.finish import (
+    describe_end,
+    describe_ending,
+    describe_stop,
+    find_cause,
+    find_means,
+    summarize,
+)
+from cbcore.run.limits import ErrorLimit, check_fail_fast
+from cbcore.run.make_row import RowMaker
+from cbcore.run.pair import Attempt, Pair
+from cbcore.run.scorers import Scorer
+from cbcore.run.workers import Workers
+from cbcore.settings.run_settings import RunSettings
+from cbcore.stats import CLUSTER
+from cbcore.store.cache import Cache
+from cbcore.store.database import Store, now
+from cbcore.store.identity import Identities
+from cbcore.store.own_code import UnidentifiedError
+from cbcore.store.rows import PUT_ROW, StoredRows, encode_row
+from cbcore.store.saved_runs import SavedRun
+from cbcore.tokens import TokenCounter
+
+_ANY_TEXT = "warm"
+_FIRST_POSITION = 2**32
+"""The positions of the rows of each benchmark begin at a multiple of this."""
+
+
+class Runner:
+    """One run. Hooks get it as `run`; `cbcore.protocols.Run` describes what they may use."""
+
+    def __init__(
+        self,
+        settings: RunSettings,
+        config: RunConfig,
+        *,
+        systems: Sequence[Built],
+        benchmarks: Sequence[Benchmark],
+        metrics: Sequence[Any],
+        counter: TokenCounter,
+        hooks: HookManager,
+        executor: Executor | None = None,
+        store: Store | None = None,
+        saved: SavedRun | None = None,
+        metrics_for: Callable[[str], Sequence[Built]] | None = None,
+        warn: Callable[[str], None] = lambda message: None,
+    ) -> None:
+        """`saved` is the record of the run in the store. Without it, the store is temporary, and
+        only has the rows. `metrics_for` makes the metrics of a score that rows tell."""
+        self.settings, self.config, self.hooks, self.warn = settings, config, hooks, warn
+        self.run_id = config["run_id"]
+        self.systems, self.benchmarks = systems, benchmarks
+        self.metrics, self.metrics_for = metrics, metrics_for
+        self.counter, self.store, self.saved, self.executor = counter, store, saved, executor
+        self.budget = Budget(tokens=settings.budget_tokens, usd=settings.budget_usd)
+        self.rows: dict[str, list[EvalRow] | StoredRows] = {
+            system.name: self._new_rows(system.name) for system in systems
+        }
+        self.timing: dict[str, float] = {}
+        self.failures: dict[str, str] = {}  # of benchmarks, by their names
+        self.stopped: dict[str, str] = {}  # systems, by their names
+        self.n_failed = self.n_cached = 0
+        self.caches: list[Cache] = []
+        self.workers: dict[Built, Workers] = {}
+        self.calls = Calls(settings.timeout_s, warn)
+        self._identities = Identities()
+        self._keys: dict[int, str | None] = {}
+        seen_ids: set[int] = set()
+        self.examples = [
+            Examples(
+                benchmark,
+                seen_ids,
+                limit=settings.max_examples,
+                n_passes=len(systems),
+                sample=None if settings.sample is None else (settings.sample, settings.seed or 0),
+                select=settings.select,
+                warn=warn,
+            )
+            for benchmark in benchmarks
+        ]
+        self.scorers = {
+            (system, place): self._make_scorers(system, benchmark)
+            for system in systems
+            for place, benchmark in enumerate(benchmarks)
+        }
+        self.idle = {scorer.name for scorers in self.scorers.values() for scorer in scorers}
+        self.has_clusters = settings.cluster_column is None
+        self._limit = ErrorLimit(settings, self._expect_rows())
+
+    @property
+    def total(self) -> int | None:
+        """How many rows the run will have, if the datasets can tell."""
+        expected = self._expect_rows()
+        return None if expected is None else expected * len(self.systems)
+
+    def check_prices(self) -> None:
+        """Raise `UsageError` for a budget in dollars, if a price is not known."""
+        judges = [s.built for of_pair in self.scorers.values() for s in of_pair if s.is_awaited]
+        self.budget.check_prices([*self.systems, *judges])
+
+    def _expect_rows(self) -> int | None:
+        """How many rows each system will have."""
+        expected = [(one.expected, self.count_repeats(one.benchmark)) for one in self.examples]
+        known = [n * repeats for n, repeats in expected if n is not None]
+        return sum(known) if len(known) == len(expected) else None
+
+    def count_repeats(self, benchmark: Benchmark) -> int:
+        return benchmark.repeats or self.settings.repeats
+
+    # -- the run -------------------------------------------------------------------------------
+
+    def run(self) -> EvalResult:
+        """Run everything. What ends the run early raises an error that carries the result."""
+        try:
+            return self._run()
+        finally:  # a second interrupt comes here too: queued outputs are still written
+            self._end_calls()
+            for workers in self.workers.values():
+                workers.close()
+            if self.store is not None:
+                self.store.flush(timeout_s=2)
+
+    def _run(self) -> EvalResult:
+        failure: BaseException | None = None
+        self._begin_record()
+        self.hooks.hook.cb_run_started(run=self)
+        try:
+            self._prepare()
+            for systems in self.group_systems():
+                self._collect([self._make_pairs(s, len(systems)) for s in systems], self._emit)
+        except BaseException as error:  # noqa: BLE001 - whatever ends a run, its rows are kept
+            failure = error
+            self._end_calls()
+        result = summarize(self, failure)
+        self._identities.note_state()
+        self.calls.close({s.built for of_pair in self.scorers.values() for s in of_pair})
+        self.calls.close(self.systems)
+        failure = self._save(result, failure)
+        self.hooks.hook.cb_run_finished(run=self, result=result)
+        if failure is not None:
+            raise describe_stop(failure, result) from find_cause(failure)
+        return result
+
+    def _prepare(self) -> None:
+        """What no call is to be charged for, and what is wrong before any of them."""
+        self.counter.count(_ANY_TEXT)  # a tokenizer may load when it is first asked
+        for examples in self.examples:
+            examples.check_ids()
+
+    def _end_calls(self) -> None:
+        self.calls.stop()
+        self.budget.abandon()
+
+    def group_systems(self) -> Iterator[list[Built]]:
+        """The systems in groups, one after another. Those of a group run at the same time: neighbors
+        that wait for different endpoints or, with `--interleave`, all systems."""
+        group: list[Built] = []
+        taken: set[str] = set()
+        for system in self.systems:
+            own = set(getattr(system.value, "endpoints", None) or ())
+            is_apart = bool(own and taken) and own.isdisjoint(taken)
+            if group and not (is_apart or self.settings.interleave):
+                yield group
+                group, taken = [], set()
+            group.append(system)
+            taken |= own
+        if group:
+            yield group
+
+    def _collect(self, queues: list[deque[Pair]], take: Callable[[EvalRow, Attempt], None]) -> None:
+        """Work off one queue of pairs per system; the benchmarks of a system follow each other."""
+        try:
+            while queues := [queue for queue in queues if queue]:
+                pairs = [queue[0] for queue in queues]
+                n_steps = sum(pair.n_steps for pair in pairs)
+                for pair in self._choose(pairs):
+                    pair.fill()  # may call inline
+                for pair in pairs:
+                    for row, attempt in pair.take_rows():
+                        take(row, attempt)
+                for queue in queues:
+                    self._advance(queue)
+                self._wait(is_stuck=n_steps == sum(pair.n_steps for pair in pairs))
+        except BaseException:  # outputs are stored already
+            self.calls.stop()
+            for pair in [queue[0] for queue in queues if queue]:
+                pair.threads.close()
+                for row, attempt in pair.take_finished_rows():
+                    take(row, attempt)
+            raise
+
+    def _wait(self, *, is_stuck: bool) -> None:
+        """Wait for a call to end. Without one, pairs are stuck if all wait for the budget."""
+        if self.calls.open:
+            for attempt in self.calls.wait():
+                if attempt.escaped is not None:
+                    raise attempt.escaped
+        elif is_stuck:
+            raise self.budget.describe_end()
+        if self.store is not None:
+            self.store.check()  # a failed writer ends the run here
+
+    def _choose(self, pairs: list[Pair]) -> list[Pair]:
+        """The pairs that may start calls.
+
+        With `--interleave`, those are the pairs with the fewest rows, of which the first one changes
+        with every example, and one blocking system at a time.
+        """
+        if not self.settings.interleave:
+            return pairs
+        fewest = min(pair.n_rows for pair in pairs)
+        turn = fewest % len(pairs)
+        behind = [pair for pair in pairs[turn:] + pairs[:turn] if pair.n_rows == fewest]
+        blocking = [pair for pair in behind if not pair.is_awaited]
+        is_busy = any(pair.open for pair in blocking)
+        return [p for p in behind if p.is_awaited] + ([] if is_busy else blocking[:1])
+
+    def _advance(self, queue: deque[Pair]) -> None:
+        """Go on to the next benchmark of a system, if this one is finished."""
+        pair = queue[0]
+        if not pair.is_finished:
+            return
+        pair.threads.close()
+        name, started = pair.system.name, pair.started
+        self.timing[name] = self.timing.get(name, 0.0) + time.perf_counter() - started
+        queue.popleft()
+        if name in self.stopped:
+            queue.clear()
+        elif pair.stopped is not None:
+            self.failures.setdefault(pair.examples.benchmark.name, pair.stopped)
+
+    def _emit(self, row: EvalRow, attempt: Attempt) -> None:
+        """Take the next row of a system."""
+        rows, pair = self.rows[row.system], attempt.pair
+        if row.position <= pair.last_position:
+            return  # an interrupt came between this and the end of the attempt
+        pair.last_position = row.position
+        if self.store is not None:
+            keys = (pair.cache.system_key if pair.cache else None, attempt.output_key)
+            is_bare = self.settings.no_examples
+            values = encode_row(self.store, self.run_id, row, *keys, is_bare=is_bare)
+            self.store.put(PUT_ROW, values)
+        rows.append(row)
+        self.n_cached += row.cached
+        self.n_failed += row.error is not None
+        self.has_clusters = self.has_clusters or CLUSTER in row.metadata
+        self.hooks.hook.cb_row_finished(run=self, row=row, attempt=attempt)
+        if self.settings.fail_fast:
+            check_fail_fast(row, attempt.raised, find_failed_scorer(attempt))
+        if reason := self._limit.count(row, is_data=attempt.example.problem is not None):
+            self.stopped.setdefault(row.system, reason)
+            pair.stop(reason)
+
+    def call_again(self, system: Built, examples: Iterable[Example]) -> list[Output | None]:
+        """Further calls for `cb_summarize`, within the cache and the budget.
+
+        None stands for a call that failed. After an early end the list is empty.
+        """
+        outputs: list[Output | None] = []
+        if self.calls.is_stopped:
+            return outputs
+        benchmark = Benchmark("call_again", list(examples), repeats=1, required=False)
+        pair = self._make_pair(system, Examples(benchmark, set()), [], 0, 1, None)
+        try:
+            self._collect([deque([pair])], lambda row, attempt: outputs.append(attempt.output))
+        except RunError as error:
+            self.warn(f"Calling {system.name!r} again: {error.message}")
+        return outputs
+
+    # -- its parts -----------------------------------------------------------------------------
+
+    def _make_scorers(self, system: Built, benchmark: Benchmark) -> list[Scorer]:
+        n_repeats = self.count_repeats(benchmark)
+        return [Scorer(e, system.name, n_repeats=n_repeats) for e in benchmark.evaluators]
+
+    def _make_pairs(self, system: Built, n_systems: int) -> deque[Pair]:
+        """The pairs of a system with each benchmark."""
+        workers = self._open_workers(system)
+        return deque(
+            self._make_pair(
+                system, examples, self.scorers[system, place], place, n_systems, workers
+            )
+            for place, examples in enumerate(self.examples)
+        )
+
+    def _make_pair(
+        self,
+        system: Built,
+        examples: Examples,
+        scorers: Sequence[Scorer],
+        place: int,
+        n_systems: int,
+        workers: Workers | None,
+    ) -> Pair:
+        benchmark = examples.benchmark
+        make_row = RowMaker(
+            system.name,
+            self.counter,
+            scorers,
+            expected=self._expect_score(benchmark, scorers),
+            cluster_column=self.settings.cluster_column,
+            idle=self.idle,
+        )
+        return Pair(
+            system,
+            examples,
+            scorers,
+            make_row,
+            calls=self.calls,
+            budget=self.budget,
+            counter=self.counter,
+            repeats=self.count_repeats(benchmark),
+            first_position=place * _FIRST_POSITION,
+            concurrency=self.settings.concurrency,
+            cache=self._make_cache(system),
+            workers=workers,
+            is_alone=n_systems == 1,
+            is_interleaved=self.settings.interleave,
+        )
+
+    def _expect_score(self, benchmark: Benchmark, scorers: Sequence[Scorer]) -> str | None:
+        """The main score, if every row of a benchmark should have it.
+
+        Nothing can be expected of repeats that are scored together, and of an evaluator that does
+        not declare its scores.
+        """
+        main = self.config["score_field"]
+        if any(main in scorer.emits for scorer in scorers):
+            return None if any(scorer.is_of_repeats for scorer in scorers) else main
+        is_declared = bool(scorers) and all(scorer.emits for scorer in scorers)
+        return main if is_declared and benchmark.required else None
+
+    def _make_cache(self, system: Built) -> Cache | None:
+        if self.store is None or self.saved is None:
+            return None
+        cache = Cache(
+            self.store,
+            self.run_id,
+            self.find_key(system),
+            system.name,
+            is_read=not self.settings.fresh,
+            keeps_texts=not self.settings.no_examples,
+            warn=self.warn,
+        )
+        self.caches.append(cache)
+        return cache
+
+    def find_key(self, component: Built) -> str | None:
+        """The key of a component, found once. Without one nothing is stored, which is reported."""
+        number = id(component.value)
+        if number not in self._keys:
+            key = None
+            with contained() as attempt:  # what it declares is the component's own code
+                key = self._identities.key_of(component.value, component.record)
+            self._keys[number] = key
+            if isinstance(attempt.error, UnidentifiedError):
+                self.warn(f"Nothing of {component.name!r} is reused: {attempt.error}")
+            elif attempt.error is not None:
+                self.warn(f"Nothing of {component.name!r} is reused: {attempt.reason}.")
+        return self._keys[number]
+
+    def _new_rows(self, system: str) -> list[EvalRow] | StoredRows:
+        if self.settings.rows == "memory" or self.store is None:
+            return []
+        return StoredRows(self.store.reader, self.run_id, system, self.store)
+
+    def _open_workers(self, system: Built) -> Workers | None:
+        """The workers of a system, if it is to run in some: one that is awaited stays here."""
+        if self.executor is None:
+            return None
+        if hasattr(system.value, "aprocess"):
+            self.warn(f"--executor has no effect on {system.name!r}, which is awaited here.")
+            return None
+        scorers = {
+            scorer.built: scorer
+            for (owner, _), of_pair in self.scorers.items()
+            for scorer in of_pair
+            if owner is system and not scorer.is_awaited and not scorer.is_of_repeats
+        }
+        workers = Workers(self.executor, system, list(scorers.values()), self.settings.concurrency)
+        self.workers[system] = workers
+        return workers
+
+    # -- its record ----------------------------------------------------------------------------
+
+    def _begin_record(self) -> None:
+        """Find all keys, then write the run down. A call may import modules, or change a component."""
+        if self.store is None or self.saved is None:
+            return
+        self.find_keys()
+        self.saved.save(self.store)
+
+    def find_keys(self) -> None:
+        """Find the keys of all components."""
+        for system in self.systems:
+            self.find_key(system)
+        for scorers in self.scorers.values():
+            for scorer in scorers:
+                scorer.key = self.find_key(scorer.built)
+
+    def _save(self, result: EvalResult, failure: BaseException | None) -> BaseException | None:
+        """Write down what came of the run. The first failure counts."""
+        if self.store is None:
+            return failure
+        try:
+            if self.saved is not None:
+                if failure is None and self.settings.run_id is not None:
+                    self._remove_earlier_rows(self.store)
+                state, reason = describe_end(failure)
+                self.saved.recorded_state, self.saved.reason, self.saved.ended = (
+                    state,
+                    reason,
+                    now(),
+                )
+                self.saved.components = {**result.config}
+                facts = {"counts": self.count_rows(), "scores": find_means(self)}
+                self.saved.save(self.store, result, **facts)
+            self.store.close()
+        except StoreError as error:
+            result.texts = None
+            if failure is None:
+                failure = error
+                result.config = {**result.config, **describe_ending(failure)}
+        return failure
+
+    def _remove_earlier_rows(self, store: Store) -> None:
+        """Of a run that was resumed: the rows of data that is not there any more."""
+        store.flush()
+        for system, rows in self.rows.items():
+            known = {row.position for row in rows}
+            stored = StoredRows(store.reader, self.run_id, system).positions
+            for position in set(stored) - known:
+                statement = "DELETE FROM rows WHERE run_id=? AND system=? AND position=?"
+                store.put(statement, (self.run_id, system, position))
+
+    def count_rows(self) -> dict[str, int]:
+        """The rows of all systems: how many there are, are ok, failed, and are cached."""
+        total = sum(map(len, self.rows.values()))
+        ok = total - self.n_failed
+        return {"total": total, "ok": ok, "failed": self.n_failed, "cached": self.n_cached}
+
+
+def find_failed_scorer(attempt: Attempt) -> tuple[str, BaseException] | None:
+    """The first evaluator that failed on an attempt, and what it raised."""
+    for scorer, scores in attempt.scores.items():
+        if isinstance(scores, BaseException) and not isinstance(scores, MissingScoreError):
+            return scorer.name, scores
+    return None

@@ -1,0 +1,1 @@
+"""What runs leave behind: outputs, scores, examples and rows, in plain tables of one SQLite file."""
