@@ -18,8 +18,8 @@ from cbcore.plugins import default_catalog
 from cbcore.results import EvalResult
 from cbcore.secrets import HIDDEN, blot
 from cbcore.settings.compose import compose
-from cbcore.settings.options import options_of
-from cbcore.settings.plugin_options import by_word, plugin_options
+from cbcore.settings.options import options_of, resolve_words
+from cbcore.settings.plugin_options import keys_by_word, plugin_options
 from cbcore.settings.run_settings import DEFAULT_CACHE_DIR, RunSettings
 from cbcore.store.saved_runs import SavedRun, find_run, is_exported, is_file
 
@@ -103,16 +103,16 @@ def make_settings(keywords: Mapping[str, Any], catalog: Catalog) -> RunSettings:
     options = {name: o for name, o in options_of(RunSettings).items() if o.keyword}
     known = {word: name for name, o in options.items() for word in (name, *o.words)}
     known["dataset"] = known.pop("datasets")
-    named = {known[name]: value for name, value in keywords.items() if name in known}
+    named = resolve_words({n: value for n, value in keywords.items() if n in known}, known)
     unknown = [name for name in keywords if name not in known]
-    of_plugins = by_word(plugin_options(catalog.plugins)) if unknown else {}
+    of_plugins = keys_by_word(plugin_options(catalog.plugins)) if unknown else {}
     for name in unknown:
         if name not in of_plugins:
-            taken = [*inspect.signature(evaluate).parameters, *of_plugins]
+            taken = [*inspect.signature(evaluate).parameters, *of_plugins.values()]
             suggestion = hint(name, taken, "", lead=". ", shown=repr)
             raise TypeError(f"evaluate() got an unexpected keyword argument {name!r}{suggestion}")
     named["datasets"] = _datasets(named.get("datasets"))
-    named["plugin_options"] = {of_plugins[name].key: keywords[name] for name in unknown}
+    named["plugin_options"] = resolve_words({n: keywords[n] for n in unknown}, of_plugins)
     return RunSettings(**named)
 
 

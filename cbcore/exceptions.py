@@ -155,10 +155,11 @@ class DuplicateNameError(PluginError):
         self.name = name
         self.owners = tuple(owners)
         choices = " or ".join(f"{owner}/{name}" for owner in self.owners)
+        write = "" if kind == "option" else f"write {choices}, or "
         CBError.__init__(
             self,
             f"the {kind} name {name!r} is claimed by {' and '.join(self.owners)}",
-            hint=f"write {choices}, or disable one of them with --no-plugin",
+            hint=f"{write}disable one of them with --no-plugin",
         )
         self.plugin = self.owners[0]
         self.reason = self.message

@@ -8,6 +8,10 @@ decorator is only needed for its options (`tryfirst`, `trylast`, `wrapper`, `opt
 implementation may take a subset of the arguments. Plugins are called in the order of their names;
 those with `trylast` in the reverse order. A wrapper can act after all of them.
 
+The hooks that offer components are called for each plugin alone, so that an exception disables
+only the plugin that raised it. A wrapper of such a hook gets what its own plugin offers, and
+`tryfirst` and `trylast` order the hook modules of one plugin.
+
 A hook that is *contained* cannot end a run: an exception is reported once, and the implementation
 that raised it is not called again in this run. The other implementations are still called.
 """
@@ -93,8 +97,8 @@ def cb_metrics() -> Iterable[Component]:
 def cb_reporters() -> Iterable[Component]:
     """Offer output formats that entry points cannot list.
 
-    Called once per process, by commands that run or show components. An exception disables the
-    plugin, with its reason.
+    Called once per process, by commands that run or show components, and by any command that gets
+    a format that no entry point offers. An exception disables the plugin, with its reason.
     """
     raise NotImplementedError
 

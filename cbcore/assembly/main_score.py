@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from cbcore import names
 from cbcore.components import Built
 from cbcore.exceptions import UsageError
-from cbcore.plugins import default_catalog
+from cbcore.plugins import Catalog
 
 DEFAULT_SCORE_FIELD = "f1"
 
@@ -65,6 +65,7 @@ def choose_score_field(
     *,
     automatic: bool,
     main_of_benchmarks: str | None = None,
+    catalog: Catalog,
     warn: Callable[[str], None],
 ) -> str:
     """The score that quality means: the one wanted, or that of the data, or F1.
@@ -87,7 +88,7 @@ def choose_score_field(
     if len(set(own)) > 1:
         chosen = emitted.default or next(score for score in own if score is not None)
     if chosen is None:
-        return _only_one([one for of_dataset in scorers for one in of_dataset])
+        return _only_one([one for of_dataset in scorers for one in of_dataset], catalog)
     for of_dataset in scorers:
         _check_one_emits(chosen, of_dataset)
     return chosen
@@ -179,7 +180,7 @@ def _main_score(
     return emitted.default
 
 
-def _only_one(evaluators: Sequence[Built]) -> str:
+def _only_one(evaluators: Sequence[Built], catalog: Catalog) -> str:
     """The first score of what was asked for, or of the only evaluator there is.
 
     Of several that were merely installed, which comes first is nothing a number may rest on.
@@ -191,7 +192,7 @@ def _only_one(evaluators: Sequence[Built]) -> str:
     if len(by_name) < 2:
         return next(iter(by_name.values()), (DEFAULT_SCORE_FIELD,))[0]
     listed = ", ".join(score for emits in by_name.values() for score in emits)
-    packages = default_catalog().packages_offering("score", DEFAULT_SCORE_FIELD)
+    packages = catalog.packages_offering("score", DEFAULT_SCORE_FIELD)
     install = "".join(f"cb install {package}, or " for package in packages[:1])
     raise UsageError(
         f"{len(by_name)} installed evaluators apply, and none emits {DEFAULT_SCORE_FIELD}: "

@@ -13,7 +13,7 @@ from cbcore.cli.console import clean
 if TYPE_CHECKING:
     from cbcore.components import Component
     from cbcore.plugins import Catalog
-    from cbcore.settings.options import Option
+    from cbcore.settings.options import Setting
     from cbcore.settings.plugin_options import PluginOption
 
 COMMAND = "cbcore.command"
@@ -124,14 +124,16 @@ def shared_options(command: Callable[..., Any]) -> Callable[..., Any]:
 class SettingFlag(click.Option):
     """A flag of the core. Its option checks the value; None if it is not given."""
 
-    def __init__(self, option: Option) -> None:
+    def __init__(self, option: Setting, *flags: str) -> None:
+        is_alias = flags != option.flags
         super().__init__(
-            [*option.flags, *option.aliases, option.name],
+            flags if is_alias else [*flags, option.name],
             is_flag=option.type is bool,
             default=None,
             multiple=option.many or option.type is dict,
             metavar=f"[{'|'.join(option.choices)}]" if option.choices else option.metavar,
             help=option.help,
+            hidden=is_alias,
             callback=self._read,
         )
         self._option = option
@@ -140,18 +142,19 @@ class SettingFlag(click.Option):
         if given is None or given == ():
             return None
         texts = given if isinstance(given, tuple) else (given,)
-        return self._option.read(texts, self._option.flags[-1])
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
-        flags = ", ".join(self._option.flags)
-        return f"{flags} {self.metavar}" if self.metavar else flags, self._option.help
+        return self._option.read(texts, self.opts[-1])
 
 
 def setting_flags(
-    options: Iterable[Option],
+    options: Iterable[Setting],
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the flags of these options, in this order."""
-    flags = [SettingFlag(option) for option in options if option.flags]
+    """Give a command the flags of these options, in this order, and their aliases."""
+    flags = [
+        SettingFlag(option, *names)
+        for option in options
+        for names in (option.flags, *((alias,) for alias in option.aliases))
+        if names
+    ]
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         known = getattr(command, "__click_params__", [])

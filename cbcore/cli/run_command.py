@@ -21,7 +21,7 @@ from cbcore.cli.click_options import (
 )
 from cbcore.cli.console import echo, echo_columns
 from cbcore.cli.reports import Output, make_outputs, reporting
-from cbcore.settings.options import options_of
+from cbcore.settings.options import options_of, resolve_words
 from cbcore.settings.run_settings import DEFAULT_CACHE_DIR, RunSettings
 
 if TYPE_CHECKING:
@@ -175,25 +175,26 @@ def explain_resume(asked: RunSettings) -> Iterator[None]:
 
 def read_settings(settings: Settings, run_file: str | None, flags: dict[str, Any]) -> RunSettings:
     """The settings of the run file, replaced by the flags that were given."""
-    from cbcore.settings.plugin_options import by_word, plugin_options
+    from cbcore.settings.plugin_options import keys_by_word, plugin_options
 
     settings.configure_logging()
     no_cache, dry_run = flags.pop("no_cache"), flags.pop("dry_run")
-    of_plugins = by_word(plugin_options(settings.catalog().plugins))
+    of_plugins = keys_by_word(plugin_options(settings.catalog().plugins))
+    of_core = {w: o.name for o in options_of(RunSettings).values() for w in (o.name, *o.words)}
     given: dict[str, Any] = {}
     if run_file is not None:
         from cbcore.settings.run_file import read_run_file
 
         path, folder = _find_run_file(settings, run_file)
-        for name, value in read_run_file(path, plugin_keys=of_plugins, folder=folder).items():
-            given[of_plugins[name].key if name in of_plugins else name] = value
-    given |= {name: value for name, value in flags.items() if value not in (None, (), [])}
+        given = read_run_file(path, plugin_keys=of_plugins, folder=folder)
+    flags = {name: value for name, value in flags.items() if value not in (None, (), [])}
+    given |= resolve_words(flags, {**of_plugins, **of_core})
     typed = click.get_current_context().meta.get(_ORDER, [])
     order = []
     for name, value in given.items():
         if name not in typed:
             order += [name] * (len(value) if isinstance(value, list | tuple) else 1)
-    keys = {option.key for option in of_plugins.values()}
+    keys = set(of_plugins.values())
     run_id, argv = settings._resumed or (None, sys.argv[1:])
     own = {name: value for name, value in given.items() if name not in keys}
     if no_cache:

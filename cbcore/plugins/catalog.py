@@ -11,6 +11,7 @@ import attrs
 
 import cbcore
 from cbcore import names
+from cbcore._logging import get_logger
 from cbcore.boundary import contained
 from cbcore.components import Component, Owner, registered
 from cbcore.exceptions import (
@@ -211,12 +212,13 @@ class Catalog:
         return [c for c in self.list_known(kind) if _key(c) == wanted and _is_from(c, owner)]
 
     def _describe_unknown(self, kind: str, name: str) -> UnknownComponentError:
-        """The error for a name that nobody offers, with suggestions."""
-        known = [component.name for component in self.components(kind)]
+        """The error for a name that nobody offers, with suggestions. Imports no hook module."""
+        known = [component.name for component in self.list_known(kind)]
         near = names.near_matches(name.rpartition("/")[2], known)
         error = UnknownComponentError(kind, name, near)
-        if not near and (guess := self._guess_mistake(kind, name)):
-            error.hint = f"{guess}; {error.hint}"
+        kinds = {} if near else {_key(c)[1]: c.kind for c in self.list_known()}
+        if other := kinds.get(names.canonical(name)):
+            error.hint = f"{name!r} is of the kind {other}, not {kind}; {error.hint}"
         if packages := self.packages_offering(kind, name):
             error.hint = f"{packages[0]} offers it: cb install {packages[0]}"
         suspects = [p for p in self.plugins if p.status == "broken" and p.hook_modules]
@@ -234,12 +236,6 @@ class Catalog:
                 directory: Any = self.load(component)
                 packages += directory(kind, name)
         return [p for p in packages if names.canonical(p) not in installed]
-
-    def _guess_mistake(self, kind: str, name: str) -> str:
-        """What a name that nobody offers may be: a component of another kind."""
-        wanted = names.canonical(name)
-        others = [c.kind for c in self.components() if names.canonical(c.name) == wanted]
-        return f"{name!r} is of the kind {others[0]}, not {kind}" if others else ""
 
     def _raise_if_set_aside(self, kind: str, name: str, owner: str) -> None:
         """Raise if a plugin that cannot be used would offer the name."""
@@ -289,18 +285,27 @@ class Catalog:
         return self._hook_modules
 
     def new_hooks(self) -> HookManager:
-        """A hook manager for one run, with the hook modules of all usable plugins."""
+        """A hook manager for one run, with the hook modules of all usable plugins.
+
+        Warns of each plugin whose hook modules are left out because it is broken.
+        """
         hooks = HookManager()
         for name, module in reversed(self.load_hook_modules()):  # pluggy calls the last one first
             if not hooks.is_registered(module):  # two plugins may name the same module
                 hooks.register(module, name)
+        for plugin in self.plugins:
+            if plugin.hook_modules and plugin.status == "broken":
+                problem = f"Plugin {plugin.name!r} is left out of this run: {plugin.reason}"
+                get_logger().warning(f"{problem}. --no-plugin {plugin.name} hides this warning.")
         return hooks
 
     def hooks_of(self, plugin: Plugin) -> list[str]:
         """The hooks that a plugin implements, sorted. Loads hook modules."""
-        hooks = self.new_hooks()
-        modules = [m for name, m in self.load_hook_modules() if name.split(":")[0] == plugin.name]
-        return sorted({c.name for m in modules for c in hooks.get_hookcallers(m) or ()})
+        hooks = HookManager()
+        for name, module in self.load_hook_modules():
+            if name.split(":")[0] == plugin.name:
+                hooks.register(module, name)
+        return sorted(n for n, caller in vars(hooks.hook).items() if caller.get_hookimpls())
 
     def describe(self, component: Component) -> Component:
         """A component with its summary, tasks and scores, from the cache if its code is unchanged.

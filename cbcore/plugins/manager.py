@@ -27,6 +27,8 @@ Report: TypeAlias = Callable[[str], None]
 Errors: TypeAlias = type[Exception] | tuple[()]
 
 _OFF = ("", "0", "false", "no", "off")
+_UNMARKED: pluggy.HookimplOpts = vars(hookspecs.hookimpl(lambda: None))["cb_impl"]
+"""The options of a function without the decorator."""
 
 
 class HookManager(pluggy.PluginManager):
@@ -53,33 +55,22 @@ class HookManager(pluggy.PluginManager):
     def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
         """The options of a function; pluggy's own defaults if it is named `cb_…` and unmarked."""
         options = super().parse_hookimpl_opts(plugin, name)
-        if options is not None and options["hookwrapper"]:
-            raise pluggy.PluginValidationError(
-                plugin, f"{name}: write wrapper=True, not hookwrapper"
-            )
-        function = getattr(plugin, name)
-        if options is None and name.startswith("cb_") and inspect.isroutine(function):
-            options = pluggy.HookimplOpts(
-                wrapper=False,
-                hookwrapper=False,
-                optionalhook=False,
-                tryfirst=False,
-                trylast=False,
-                specname=None,
-            )
-        if options is not None:
-            if inspect.iscoroutinefunction(function):
-                raise pluggy.PluginValidationError(plugin, f"{name}: a hook cannot be async")
-            hook = options["specname"] or name
-            yields = inspect.isgeneratorfunction(function) and not options["wrapper"]
-            if yields and hook in hookspecs.WITHOUT_RESULT:
-                raise pluggy.PluginValidationError(
-                    plugin, f"{name}: it yields, so write hookimpl(wrapper=True)"
-                )
+        if options is None and name.startswith("cb_") and inspect.isroutine(getattr(plugin, name)):
+            return _UNMARKED.copy()
         return options
 
     def register(self, plugin: object, name: str | None = None) -> str | None:
-        """Register a plugin; its implementations of contained hooks cannot raise."""
+        """Register a plugin; its implementations of contained hooks cannot raise.
+
+        Raises `PluginContractError` for a function that cannot implement its hook.
+        """
+        name = name or self.get_canonical_name(plugin)
+        for attribute in dir(plugin):
+            options = self.parse_hookimpl_opts(plugin, attribute)
+            if options and (problem := _find_problem(plugin, attribute, options)):
+                target = getattr(plugin, "__name__", None) or type(plugin).__qualname__
+                reason = f"{target}.{attribute} {problem[0]}"
+                raise PluginContractError(name.partition(":")[0], reason, hint=problem[1])
         registered = super().register(plugin, name)
         for caller in self.get_hookcallers(plugin) or ():
             for impl in caller.get_hookimpls():
@@ -187,36 +178,40 @@ def load_hook_module(plugin: str, target: str | object) -> object:
     if isinstance(target, str):
         log_info(f"importing {target} of {plugin}")
         module = import_target(target, plugin=plugin)
-    trial = HookManager()
     broken = functools.partial(PluginContractError, plugin)
     with at_boundary("reading its hook module", broken, through=PluginError):
-        try:
-            trial.register(module, plugin)
-            trial.check_pending()
-        except pluggy.PluginValidationError as error:
-            problem, hint = _describe_invalid(trial, module, str(error))
-            raise PluginContractError(plugin, problem, hint=hint) from error
+        HookManager().register(module, plugin)
     return module
 
 
-def _describe_invalid(trial: HookManager, module: object, otherwise: str) -> tuple[str, str | None]:
-    """What is wrong with a hook module that pluggy refuses, and the hook or arguments to use."""
-    target = getattr(module, "__name__", None) or type(module).__qualname__
-    specs = {name: spec for name, spec in vars(hookspecs).items() if name.startswith("cb_")}
-    for name in dir(module):
-        options = trial.parse_hookimpl_opts(module, name)
-        hook = (options["specname"] or name) if options else ""
-        if options and hook not in specs and not options["optionalhook"]:
-            hint = names.hint(hook, specs, "`cb hooks` shows every hook")
-            return f"{target}.{name} is not a hook of cb", hint
-        if hook in specs:
-            accepted = inspect.signature(specs[hook]).parameters
-            mine = inspect.signature(getattr(module, name)).parameters
-            for wrong in mine.keys() - accepted.keys():
-                problem = f"has an argument {wrong!r} that the hook does not have"
-                hint = f"it takes {', '.join(accepted) or 'no arguments'}"
-                return f"{target}.{name} {problem}", hint
-    return f"{target} is not a valid hook module: {otherwise}", None
+def _find_problem(
+    plugin: object, name: str, options: pluggy.HookimplOpts
+) -> tuple[str, str] | None:
+    """Why a function cannot implement its hook, and what to write instead."""
+    function, hook = getattr(plugin, name), options["specname"] or name
+    specs = {key: spec for key, spec in vars(hookspecs).items() if key.startswith("cb_")}
+    if hook not in specs:
+        hint = names.hint(hook, specs, "`cb hooks` shows every hook")
+        return None if options["optionalhook"] else ("is not a hook of cb", hint)
+    yields = inspect.isgeneratorfunction(function)
+    if options["hookwrapper"]:
+        return "is a wrapper of the older kind", "write wrapper=True, not hookwrapper"
+    if inspect.iscoroutinefunction(function):
+        return "is async, and a hook cannot be async", "write def, not async def"
+    if options["wrapper"] and not yields:
+        return "is a wrapper and not a generator", "write return (yield)"
+    if yields and not options["wrapper"] and hook in hookspecs.WITHOUT_RESULT:
+        return "yields and is not a wrapper", "write hookimpl(wrapper=True)"
+    accepted = inspect.signature(specs[hook]).parameters
+    for argument in inspect.signature(function).parameters.values():
+        is_required = argument.default is argument.empty
+        if is_required and argument.kind is argument.KEYWORD_ONLY:
+            return f"has a keyword-only argument {argument.name!r}", "take it by position"
+        is_named = argument.kind is argument.POSITIONAL_OR_KEYWORD
+        if is_required and is_named and argument.name not in accepted:
+            hint = f"it takes {', '.join(accepted) or 'no arguments'}"
+            return f"has an argument {argument.name!r} that the hook does not have", hint
+    return None
 
 
 def collect_offers(owner: Owner, modules: Sequence[object]) -> list[Component]:

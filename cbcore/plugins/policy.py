@@ -65,10 +65,11 @@ def check_names(policy: PluginPolicy, installed: Mapping[str, Iterable[str]]) ->
             f"Cannot disable {CORE}: it is the core, not a plugin.",
             hint=f"name one part of it, such as --no-plugin {CORE}/progress",
         )
-    parts = {canonical(f"{name}/{part}") for name, own in installed.items() for part in own}
+    parts = [f"{name}/{part}" for name, own in installed.items() for part in own]
+    problem = "Cannot {} the plugin {{!r}}: it is not installed."
     shown = "`cb list-plugins` shows them"
-    for verb, wanted in (("disable", policy.disable - parts), ("allow", policy.only or ())):
-        _check(f"Cannot {verb} the plugin {{!r}}: it is not installed.", wanted, installed, shown)
+    _check(problem.format("disable"), policy.disable, [*installed, *parts], shown)
+    _check(problem.format("allow"), policy.only or (), installed, shown)
 
 
 def check_evaluators(policy: PluginPolicy, installed: Iterable[Component]) -> None:

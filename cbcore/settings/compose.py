@@ -84,7 +84,7 @@ def compose(
     systems = build_systems(settings, builder)
     tokenizer = builder.build("tokenizer", settings.tokenizer)
     data = build_data(settings, builder, tokenizer)
-    score = choose_score(settings, data, warn)
+    score = choose_score(settings, data, builder)
     metrics_for = functools.partial(build_metrics, settings, builder, data, len(systems))
     metrics = metrics_for(score)
     check_score_fields([metric.value for metric in metrics], data.evaluators)
@@ -192,7 +192,7 @@ def build_data(settings: RunSettings, builder: Builder, tokenizer: Built) -> Dat
     return Data(datasets, wired, added, [*builder.evaluators, *_find_scoring(added, builder)])
 
 
-def choose_score(settings: RunSettings, data: Data, warn: Callable[[str], None]) -> str:
+def choose_score(settings: RunSettings, data: Data, builder: Builder) -> str:
     """The score that quality means in this run."""
     named = Counter(benchmark.main_score for benchmark in data.added if benchmark.main_score)
     return choose_score_field(
@@ -202,7 +202,8 @@ def choose_score(settings: RunSettings, data: Data, warn: Callable[[str], None])
         [benchmark.evaluators for benchmark in data.wired],
         automatic=settings.evaluators is None,
         main_of_benchmarks=max(named, key=named.__getitem__, default=None),
-        warn=warn,
+        catalog=builder.catalog,
+        warn=builder.warn,
     )
 
 

@@ -1,7 +1,7 @@
 """Options: one declaration serves flags, run files, Python, checks, help and the reference.
 
-A field of `RunSettings` made with `option` is an option of the core. An `Option` that an entry
-point in the group `cb.options` names is an option of a plugin; the entry point's name is its flag.
+A field of `RunSettings` made with `option` is a `Setting`: an option of the core, with its names.
+An `Option` that an entry point in the group `cb.options` names is an option of a plugin.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import attrs
 
-from cbcore.exceptions import UsageError
+from cbcore.exceptions import CBError, UsageError
 
 __all__ = ()
 
@@ -35,25 +35,24 @@ _TYPES: dict[Any, tuple[Any, str]] = {
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class Option:
-    """A setting: the values it takes, and how it is given.
+    """The values that a setting takes, and what a run does with them.
+
+    The entry point of a plugin's option names it: `my-limit` is the flag `--my-limit`, the key
+    `my_limit` of run files, and the keyword `my_limit` of `evaluate`.
 
     - `type`: `str`, `int`, `float`, `bool` (a flag without a value) or `Path`; `object` for specs
       and ready-made components. With `many`, a list of such values.
     - `at_least`, `above`, `at_most`, `choices`: the values that are allowed.
     - `parse`: makes a value of a text, or raises ValueError that ends the sentence "NAME …".
-    - `name`: how Python code calls it, if not as its flag. `key`: how run files call it; None if
-      they cannot set it. `aliases`: further flags, keys and keywords that `--help` does not show.
-    - `keyword`: whether `evaluate` takes it. `recorded`: whether the result tells its value.
+    - `recorded`: whether the result tells its value.
     - `keep_on_rescore`: `cb rescore` uses the value of the run that it scores.
-    - `fill`: a parameter of that name, of any component, gets the value unless its spec sets it.
+    - `fill`: a parameter of its name, of any component, gets the value unless its spec sets it.
+      `name` is that name, if it is not the key.
     """
 
     help: str
     type: Any = attrs.field(default=str, validator=attrs.validators.in_(_TYPES))
     name: str = ""
-    flags: tuple[str, ...] = ()
-    key: str | None = ""
-    aliases: tuple[str, ...] = ()
     metavar: str | None = None
     many: bool = False
     at_least: float | None = None
@@ -61,7 +60,6 @@ class Option:
     at_most: float | None = None
     choices: tuple[str, ...] = ()
     parse: Callable[[str], Any] | None = None
-    keyword: bool = True
     recorded: bool = True
     keep_on_rescore: bool = False
     fill: bool = False
@@ -95,11 +93,6 @@ class Option:
         several = value if isinstance(value, list | tuple) else [value]
         return [self._convert_one(one) for one in several]
 
-    @property
-    def words(self) -> tuple[str, ...]:
-        """Its aliases as run files and Python write them."""
-        return tuple(alias.lstrip("-").replace("-", "_") for alias in self.aliases)
-
     def _read_text(self, text: Any) -> Any:
         if self.parse is not None or not isinstance(text, str) or self.type not in (int, float):
             return text if self.parse is None else self.parse(text)
@@ -129,24 +122,62 @@ class Option:
         return os.fspath(value) if self.type is Path else value
 
 
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Setting(Option):
+    """An option of the core, with its names.
+
+    - `name`: its field, and how Python code calls it. `keyword`: whether `evaluate` takes it.
+    - `key`: how run files call it, if not by its name; None if they cannot set it.
+    - `aliases`: further flags, keys and keywords that `--help` does not show.
+    """
+
+    flags: tuple[str, ...] = ()
+    key: str | None = ""
+    aliases: tuple[str, ...] = ()
+    keyword: bool = True
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Its aliases as run files and Python write them."""
+        return tuple(alias.lstrip("-").replace("-", "_") for alias in self.aliases)
+
+
 def option(*flags: str, help: str, default: Any = None, **facts: Any) -> Any:  # noqa: A002
-    """A field of an attrs class that is an option. `facts` are further attributes of `Option`.
+    """A field of an attrs class that is an option. `facts` are further attributes of `Setting`.
 
     Without a default it is None, or an empty list if it takes `many` values and the default is
     an empty tuple.
     """
-    declared = Option(help=help, flags=flags, **facts)
+    declared = Setting(help=help, flags=flags, **facts)
     if default == ():
         default = attrs.Factory(list)
     return attrs.field(default=default, metadata={"option": declared})
 
 
 @functools.cache
-def options_of(declaring: type) -> Mapping[str, Option]:
+def options_of(declaring: type) -> Mapping[str, Setting]:
     """The options that a class declares, by the names of its fields and in their order."""
     found = {}
     for field in attrs.fields(declaring):
-        if declared := cast("Option | None", field.metadata.get("option")):
+        if declared := cast("Setting | None", field.metadata.get("option")):
             key = field.name if declared.key == "" else declared.key
             found[field.name] = attrs.evolve(declared, name=field.name, key=key)
+    return found
+
+
+def resolve_words(
+    given: Mapping[str, Any],
+    names: Mapping[str, str],
+    refuse: Callable[..., CBError] = UsageError,
+) -> dict[str, Any]:
+    """The values by the names that their words mean. Refuses two words that mean the same."""
+    found: dict[str, Any] = {}
+    words: dict[str, str] = {}
+    for word, value in given.items():
+        name = names[word]
+        if value is not None and words.setdefault(name, word) != word:
+            both = f"{words[name]} and {word}"
+            raise refuse(f"Both {both} are given, and they are one setting.", hint="Give one.")
+        if value is not None or name not in words:
+            found[name] = value
     return found

@@ -10,7 +10,7 @@ from cbcore.components import Component
 from cbcore.exceptions import PluginContractError, UsageError
 from cbcore.plugins import Catalog, Plugin
 from cbcore.secrets import notice_parameters, visible
-from cbcore.settings.options import Option, options_of
+from cbcore.settings.options import Option, options_of, resolve_words
 from cbcore.settings.run_settings import RunSettings
 
 __all__ = ()
@@ -32,11 +32,6 @@ class PluginOption(NamedTuple):
     def key(self) -> str:
         return self.component.name.replace("-", "_")
 
-    @property
-    def words(self) -> tuple[str, ...]:
-        """Every word that means it in a run file or in Python."""
-        return (self.key, names.plural(self.key))
-
     def load(self) -> Option:
         """Its declaration. Raises `PluginError` if its plugin has none there."""
         declared: Any = self.component.load()
@@ -47,7 +42,7 @@ class PluginOption(NamedTuple):
 
 
 def plugin_options(plugins: Iterable[Plugin]) -> list[PluginOption]:
-    """The options that plugins declare. Of two with the same name, the first counts.
+    """The options that plugins declare, each name once: that of a plugin that may be used.
 
     None takes the place of a flag, key or keyword of the core.
     """
@@ -55,39 +50,41 @@ def plugin_options(plugins: Iterable[Plugin]) -> list[PluginOption]:
     taken = {flag for option in of_core for flag in (*option.flags, *option.aliases)}
     taken |= {word for option in of_core for word in (option.name, option.key or "", *option.words)}
     found: dict[str, PluginOption] = {}
-    for plugin in plugins:
+    for plugin in sorted(plugins, key=lambda one: not one.is_usable):
         for component in plugin.components:
             one = PluginOption(component)
-            if component.kind == "option" and not taken & {one.flag, *one.words}:
+            if component.kind == "option" and not taken & {one.flag, *keys_by_word([one])}:
                 found.setdefault(one.flag, one)
     return list(found.values())
 
 
-def by_word(options: Iterable[PluginOption]) -> dict[str, PluginOption]:
-    """Options by every word that means them."""
-    return {word: option for option in options for word in option.words}
+def keys_by_word(options: Iterable[PluginOption]) -> dict[str, str]:
+    """The keys of options, by every word that means them. A key means its own option."""
+    keys = [option.key for option in options]
+    return {names.plural(key): key for key in keys} | {key: key for key in keys}
 
 
 def read_plugin_options(given: Mapping[str, Any], catalog: Catalog) -> dict[PluginOption, Any]:
     """The values that plugins' options were given, checked.
 
-    Raises `UsageError` for a word that no plugin knows, and the reason if a plugin may not be used.
+    Raises `UsageError` for a word that no plugin knows, `DuplicateNameError` for one that several
+    plugins know, and the reason if a plugin may not be used.
     """
     notice_parameters(given)
-    known = by_word(plugin_options(catalog.plugins)) if given else {}
-    found: dict[PluginOption, Any] = {}
-    for word, value in given.items():
+    options = {option.key: option for option in plugin_options(catalog.plugins)} if given else {}
+    known = keys_by_word(options.values())
+    for word in given:
         if word not in known:
             raise UsageError(
                 f"no installed plugin has a setting called {word!r}",
-                hint=names.hint(word, known, "`cb run --help` shows them"),
+                hint=names.hint(word, options, "`cb run --help` shows them"),
             )
-        option = known[word]
+    found: dict[PluginOption, Any] = {}
+    for key, value in resolve_words(given, known).items():
         values = list(value) if isinstance(value, list | tuple) else [value]
         if not values or value is None:
             continue
-        # By its qualified name, so that the error gives the reason if it may not be used.
-        catalog.find(option.component.kind, option.component.qualified_name)
+        option = PluginOption(catalog.find("option", options[key].component.name))
         found[option] = option.load().read(values, option.flag)
     return found
 

@@ -15,10 +15,12 @@ the environment variable; what it held is treated as a secret.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import attrs
@@ -27,7 +29,7 @@ from cbcore import specs
 from cbcore.exceptions import ConfigError
 from cbcore.names import hint
 from cbcore.secrets import Secret, notice_parameters, remember, visible
-from cbcore.settings.options import Option, options_of
+from cbcore.settings.options import Option, Setting, options_of, resolve_words
 from cbcore.settings.run_file_paths import move_paths
 from cbcore.settings.run_settings import RunSettings
 from cbcore.specs import Spec
@@ -53,13 +55,13 @@ class RunFile:
 def read_run_file(
     path: str | Path,
     *,
-    plugin_keys: Collection[str] = (),
+    plugin_keys: Mapping[str, str] = MappingProxyType({}),
     folder: Path | None = None,
 ) -> dict[str, Any]:
     """The settings of a run file, checked, by the names of their fields.
 
-    `plugin_keys` are keys of plugins' options, which are checked when the run is composed. Paths
-    start at `folder`, by default the folder of the file.
+    `plugin_keys` are the keys of plugins' options by the words that mean them; their values are
+    checked when the run is composed. Paths start at `folder`, by default the folder of the file.
     """
     path = found_run_file(path)
     data = _load(path)
@@ -67,17 +69,19 @@ def read_run_file(
         raise ConfigError(str(path), "expected keys such as systems: and datasets:")
     notice_parameters(data)
     by_key = run_file_options()
-    known = {**by_key, **{word: option for option in by_key.values() for word in option.words}}
+    known = {word: option for key, option in by_key.items() for word in (key, *option.words)}
     settings: dict[str, Any] = {}
     for key, value in data.items():
         if key in known:
-            settings[known[key].name] = _read_setting(str(path), key, value, known[key])
+            settings[key] = _read_setting(str(path), key, value, known[key])
         elif key in plugin_keys:
             settings[key] = _expand(str(path), value)
         else:
-            keys = [*by_key, *plugin_keys]
+            keys = dict.fromkeys([*by_key, *plugin_keys.values()])
             suggestion = hint(str(key), keys, f"known keys: {', '.join(keys)}")
             raise ConfigError(str(path), f"unknown key {key!r}", hint=suggestion)
+    meant = {**plugin_keys, **{word: option.name for word, option in known.items()}}
+    settings = resolve_words(settings, meant, functools.partial(ConfigError, str(path)))
     return move_paths(path.parent if folder is None else folder, settings)
 
 
@@ -171,7 +175,7 @@ def _function(path: str, text: str) -> Any:
     return found
 
 
-def run_file_options() -> dict[str, Option]:
+def run_file_options() -> dict[str, Setting]:
     """The options that a run file may set, by their keys; lists of components come first."""
     keys = {o.key: o for o in options_of(RunSettings).values() if o.key is not None}
     return dict(sorted(keys.items(), key=lambda item: not _is_component_list(item[1])))

@@ -156,7 +156,7 @@ def test_python_sets_the_options() -> None:
     result = evaluate([], "locomo:sample", memories=[Remembers(), "bm25"], **settings)
     assert [row.system for row in result.rows] == ["remembers", "bm25:k=10"]
     assert result.config["settings"]["memory"] == ["given in Python", "bm25"]
-    with pytest.raises(TypeError, match="Did you mean 'memories'"):
+    with pytest.raises(TypeError, match="Did you mean 'memory'"):
         evaluate([], "locomo:sample", memoires=["bm25"])
 
 
@@ -541,6 +541,26 @@ def test_a_run_file_sets_an_option_that_fills(filling: Workplace) -> None:
     filling.write("bench.yaml", bench.format(0))
     done = filling.cb("run", "bench.yaml", "--tokenizer", "words", "--no-cache")
     assert (done.returncode, "--times must be at least 1, not 0" in done.stderr) == (2, True)
+
+
+def test_an_option_that_two_plugins_declare_is_refused_where_it_is_given(
+    filling: Workplace,
+) -> None:
+    """By flag or key, with both names. Help shows it once, and leaving out one plugin settles it."""
+    entries = {"cb.options": {"loud": "cb_a_loud:LOUD"}}
+    source = "from cbcore.settings import Option\nLOUD = Option(type=bool, help='Shout.')\n"
+    write_distribution(filling.site, "cb-a-loud", entries, {"cb_a_loud.py": source})
+    run = ("run", *ECHO[2:], "--system", "py:./shouting.py:Shouting", "--dataset", "own.jsonl")
+    assert filling.cb(*run).returncode == 0
+    assert filling.cb("run", "--help").stdout.count("--loud") == 1
+    filling.write("bench.yaml", "loud: true\n")
+    for given in ("--loud", "bench.yaml"):
+        done = filling.cb(*run, given)
+        assert done.returncode == 3, done.stderr
+        assert "the option name 'loud' is claimed by cb-a-loud and cb-filling" in done.stderr
+        assert "hint: disable one of them with --no-plugin" in done.stderr
+        done = filling.cb(*run, given, "--no-plugin", "cb-a-loud", "-o", "json")
+        assert json.loads(done.stdout)["rows"][0]["response"] == "Q"
 
 
 def test_an_option_of_a_broken_plugin_names_the_plugin(filling: Workplace) -> None:

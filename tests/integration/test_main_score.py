@@ -234,10 +234,11 @@ def test_the_only_evaluator_there_is_says_what_quality_means(site):
     install(site, "badger", score="f1", declared=False)
     assert chosen(catalog_of(site), Data(tasks=("qa",))) == "beaver"
     install(site, "coyote")
-    catalog = catalog_of(site)
+    catalog = catalog_of(site, "cb-manage")
     with pytest.raises(UsageError, match="2 installed evaluators apply, and none emits f1") as e:
         chosen(catalog, Data(tasks=("qa",)))
-    assert "--score, with one of beaver, coyote" in (e.value.hint or "")
+    wanted = "cb install cb-answerquality, or --score, with one of beaver, coyote"
+    assert e.value.hint == wanted, "it lacks a package, or looks for one in another catalog"
     assert chosen(catalog, Data(tasks=("qa",)), score="coyote") == "coyote"
     assert chosen(catalog, Data(tasks=("qa",)), evaluators=["coyote", "beaver"]) == "coyote"
 

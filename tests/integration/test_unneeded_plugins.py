@@ -56,6 +56,30 @@ def test_a_run_that_does_not_need_it(workplace: Workplace, case: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("def cb_row_finished(event): ...", "cb_a_odd.cb_row_finished has an argument 'event'"),
+        ("def cb_row_finish(row): ...", "cb_a_odd.cb_row_finish is not a hook of cb"),
+        ("import absent_module", "ModuleNotFoundError"),
+    ],
+)
+def test_a_run_names_each_hook_module_that_it_leaves_out(
+    workplace: Workplace, source: str, reason: str
+) -> None:
+    """Once, also if only other plugins are needed; nothing is said of one that is switched off."""
+    write_hooks(workplace.site, "cb-a-odd", source)
+
+    done = run(workplace, "-s", "identity | extractive")
+
+    assert done.returncode == 0, done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if "cb-a-odd" in line]
+    assert line.startswith("cb: warning: Plugin 'cb-a-odd' is left out of this run: ")
+    assert reason in line
+    assert "--no-plugin cb-a-odd" in line
+    assert "cb-a-odd" not in run(workplace, "-s", "identity", "--no-plugin", "cb-a-odd").stderr
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         ("-s", "cb-a-odd/odd"),
@@ -101,6 +125,23 @@ def test_doctor_finds_a_plugin_that_ends_the_interpreter(workplace: Workplace, c
     assert ("cb-a-odd", record["reason"]) in {(f["subject"], f["problem"]) for f in findings}
     assert workplace.cb("--help").returncode == 0
     assert run(workplace, "-s", "identity", "--no-plugin", "cb-a-odd").returncode in (0, 7)
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        ("lisst", "Did you mean list?"),
+        ("plugins shwo", "did you mean plugins-show or"),
+        ("run nope", "no plugin offers a run file of this name"),
+    ],
+)
+def test_a_mistyped_command_imports_no_hook_module(
+    workplace: Workplace, typed: str, message: str
+) -> None:
+    """Suggestions come from entry points: a plugin that ends the interpreter hides no error."""
+    write_hooks(workplace.site, "cb-a-odd", FATAL["exits"] + OFFER)
+    done = workplace.cb(*typed.split())
+    assert (done.returncode, message in done.stderr) == (2, True), done.stderr
 
 
 def test_only_commands_that_run_or_show_components_import_hook_modules(

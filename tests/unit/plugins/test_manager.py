@@ -100,6 +100,10 @@ def test_specname_and_optionalhook_work_as_in_pluggy() -> None:
     assert called == ["RUN"]
 
 
+def by_keyword(run: object, *, row: object) -> None:
+    """pluggy passes arguments by position."""
+
+
 @hookimpl
 def marked() -> None:
     """Not a hook, although it is marked."""
@@ -120,9 +124,10 @@ def no_generator(run: object) -> None:
         ({"cb_row_finished": lambda event: None}, "argument 'event'", "it takes run, row"),
         ({"cb_datasets": lambda config: []}, "argument 'config'", "it takes no arguments"),
         ({"cb_run_started": no_generator}, "generator", None),
+        ({"cb_row_finished": by_keyword}, "keyword-only argument 'row'", "take it by position"),
     ],
 )
-def test_pluggys_refusal_becomes_an_error_with_a_remedy(
+def test_a_function_that_cannot_implement_its_hook_is_refused(
     hooks: dict[str, Any], problem: str, hint: str | None
 ) -> None:
     with pytest.raises(PluginContractError) as caught:
@@ -130,6 +135,11 @@ def test_pluggys_refusal_becomes_an_error_with_a_remedy(
     assert problem in caught.value.message
     assert caught.value.plugin == "cb-x"
     assert hint is None or caught.value.hint == hint
+    manager = HookManager()
+    with pytest.raises(PluginContractError) as of_object:
+        manager.register(Plugin(**hooks))
+    assert of_object.value.reason == caught.value.reason
+    assert of_object.value.plugin == f"{__name__}.Plugin"
 
 
 # -- order -------------------------------------------------------------------------------------

@@ -182,6 +182,7 @@ INSTALLED = {"cb-metrics": ["mean_score", "hooks"], "cbcore": ["progress", "tabl
         ({"only": "cb-metric"}, "Cannot allow the plugin 'cb-metric'", "did you mean cb-metrics?"),
         ({"disable": "cbcore"}, "Cannot disable cbcore", "such as --no-plugin cbcore/progress"),
         ({"disable": "cbcore/chart"}, "Cannot disable the plugin 'cbcore/chart'", ""),
+        ({"disable": "cbcore/progres"}, "Cannot disable", "did you mean cbcore/progress?"),
         ({"only": "cbcore/progress"}, "Cannot allow the plugin 'cbcore/progress'", ""),
     ],
 )

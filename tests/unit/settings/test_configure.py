@@ -101,6 +101,17 @@ def test_an_object_with_hooks_is_registered_for_this_run_only(compose_with):
     assert finished == [run.run_id]
 
 
+def test_an_object_with_a_misspelt_hook_refuses_the_run(compose_with):
+    """It would never be called."""
+
+    class Watches:
+        def cb_row_finish(self, row): ...
+
+    with pytest.raises(PluginContractError, match="cb_row_finish is not a hook") as caught:
+        compose_with(plugin=lambda settings, builder: builder.hooks.register(Watches()))
+    assert caught.value.hint == "did you mean cb_row_finished?"
+
+
 def test_a_refusal_of_a_plugin_refuses_the_run(compose_with):
     """With its own message."""
 

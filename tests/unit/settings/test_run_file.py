@@ -181,6 +181,16 @@ def test_an_unknown_key_is_an_error_with_a_suggestion(read, key, hint):
     assert hint in caught.value.hint
 
 
+def test_an_unknown_key_lists_each_key_of_plugins_once(read):
+    """Without the other words that mean it, which are not always plurals."""
+    read("seed: 1")
+    Path("bench.yaml").write_text("zzzzzz: 5")
+    with pytest.raises(ConfigError) as caught:
+        read_run_file("bench.yaml", plugin_keys={"pricess": "prices", "prices": "prices"})
+    assert caught.value.hint.endswith(", prices")
+    assert "pricess" not in caught.value.hint
+
+
 def test_a_missing_variable_comes_with_the_command_that_sets_it(read):
     """The hint can be copied."""
     with pytest.raises(ConfigError) as caught:

@@ -14,9 +14,10 @@ from click.testing import CliRunner
 from cbcore import api
 from cbcore.cli.click_options import SHARED_OPTIONS, setting_flags
 from cbcore.cli.run_command import run_command
-from cbcore.exceptions import CBError, UsageError
+from cbcore.exceptions import CBError, ConfigError, UsageError
+from cbcore.plugins import default_catalog
 from cbcore.secrets import Secret
-from cbcore.settings import RunSettings
+from cbcore.settings import Option, RunSettings
 from cbcore.settings.options import option, options_of
 from cbcore.settings.run_file import read_run_file, run_file_options
 from cbcore.settings.run_settings import DEFAULT_TOKENIZER, _check_change
@@ -39,7 +40,9 @@ def test_flags_keys_keywords_help_and_reference_are_those_declared():
         if isinstance(parameter, click.Option)
         and not (SHARED | OF_THE_COMMAND) & set(parameter.opts)
     }
-    assert flags == {n: (*o.flags, *o.aliases) for n, o in DECLARED.items() if o.flags}
+    words = [word for o in DECLARED.values() for word in o.words]
+    aliases = {word: (f"--{word.replace('_', '-')}",) for word in words}
+    assert flags == {n: o.flags for n, o in DECLARED.items() if o.flags} | aliases
     keys = [o.key for o in DECLARED.values() if o.key is not None]
     assert sorted(run_file_options()) == sorted(keys)
     keywords = set(inspect.signature(api.evaluate).parameters)
@@ -72,6 +75,51 @@ def test_no_two_settings_share_a_name():
 def test_the_names_of_context_bench_are_accepted(alias, name):
     """As flag, key and keyword; they mean the same setting."""
     assert DECLARED[name].words == (alias,)
+
+
+TWICE = [
+    ({"score": "f1", "score_field": "recall"}, "score and score_field"),
+    (
+        {"concurrency": 2, "max_workers": 4},
+        "(concurrency|max_workers) and (concurrency|max_workers)",
+    ),
+    ({"margin": 0.1, "margins": 0.2}, "margin and margins"),
+]
+
+
+@pytest.mark.parametrize(("given", "both"), TWICE)
+def test_a_setting_that_is_given_under_two_names_is_refused(tmp_path, given, both):
+    """By `evaluate`, by commands and by run files: none of the two is chosen silently."""
+    message = f"Both {both} are given, and they are one setting"
+    with pytest.raises(UsageError, match=message):
+        api.evaluate(["identity"], [], **given)
+    path = tmp_path / "bench.yaml"
+    path.write_text(json.dumps(given))
+    with pytest.raises(ConfigError, match=f"bench.yaml: {message}"):
+        read_run_file(path, plugin_keys={"margin": "margin", "margins": "margin"})
+    if "margins" not in given:
+        flags = [f"--{word.replace('_', '-')}={value}" for word, value in given.items()]
+        with pytest.raises(UsageError, match=message):
+            run_command.main(flags, standalone_mode=False)
+
+
+def test_the_same_setting_without_a_value_is_not_given_twice():
+    catalog = default_catalog()
+    for given in ({"max_workers": None, "concurrency": 4}, {"max_workers": 4, "concurrency": None}):
+        assert api.make_settings(given, catalog).concurrency == 4
+
+
+@pytest.mark.parametrize("flag", ["--max-workers", "--concurrency"])
+def test_an_error_names_the_flag_that_was_typed(flag):
+    with pytest.raises(UsageError, match=f"{flag} must be at least 1, not 0"):
+        run_command.make_context("run", [flag, "0"])
+
+
+def test_a_plugin_names_its_option_by_the_entry_point_alone():
+    """So the fields that name a setting of the core are none of an option of a plugin."""
+    for field in ("flags", "key", "aliases", "keyword"):
+        with pytest.raises(TypeError, match=field):
+            Option(help="A number.", **{field: None})
 
 
 def test_the_default_tokenizer_is_that_of_the_core():
@@ -248,6 +296,7 @@ def test_what_is_recorded_is_plain_and_without_secrets():
         ("timeout", "timeout_s"),
         ("datasets", "dataset"),
         ("budget_token", "budget_tokens"),
+        ("margn", "margin"),
     ],
 )
 def test_a_misspelt_argument_is_told_with_the_nearest(name, near):
@@ -258,7 +307,8 @@ def test_a_misspelt_argument_is_told_with_the_nearest(name, near):
 
 
 def test_what_only_commands_may_say_is_no_argument():
-    """The host, the run's id and added components are no settings."""
+    """The host, the run's id and added components are no settings; no plural is suggested."""
     for name in ("catalog", "run_id", "argv", "added_evaluators", "outputs"):
-        with pytest.raises(TypeError, match=f"unexpected keyword argument {name!r}"):
+        with pytest.raises(TypeError, match=f"unexpected keyword argument {name!r}") as caught:
             api.evaluate(["identity"], [], **{name: None})
+        assert "trust" not in str(caught.value)

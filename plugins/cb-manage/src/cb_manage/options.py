@@ -7,7 +7,5 @@ from cbcore.settings import Option
 LOCKED = Option(
     type=bool,
     help="Refuse to run with other plugins than cb-plugins.lock names.",
-    key=None,
-    keyword=False,
     recorded=False,
 )
