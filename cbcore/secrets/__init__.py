@@ -7,6 +7,7 @@ outputs, records of runs, log lines, messages of errors and what is printed. Whe
 alone, where it came from is shown in its place.
 """
 
+from cbcore.secrets._finding import expand_variables as expand_variables
 from cbcore.secrets._finding import found_in as found_in
 from cbcore.secrets._finding import notice as notice
 from cbcore.secrets._finding import notice_arguments as notice_arguments

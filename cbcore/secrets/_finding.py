@@ -30,6 +30,7 @@ _HEADER = re.compile(
 _BEARER = re.compile(r"(?i)\bbearer\s+(?P<value>[\w.~+/=-]{8,})")
 _KEY_LIKE = re.compile(r"\b(?P<value>(?:sk|pk|rk|hf|gsk|xai)[-_][A-Za-z0-9_-]{12,})")
 _URL_LOGIN = re.compile(r"(?i)\b[a-z][a-z0-9+.-]*://(?P<user>[^/\s:@]*:)?(?P<value>[^@/\s]+)@")
+_VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}")
 _NO_SECRETS = frozenset({"None", "True", "False", "null", "true", "false", HIDDEN})
 _SHORTEST_CREDENTIAL = 15  # "bearer " or "sk-", and what must follow
 _SHORTEST_PAIR_VALUE = 4
@@ -222,6 +223,26 @@ def remember(value: str) -> None:
     know(value)
     for part in _parts(value):
         know(part)
+
+
+def expand_variables(text: str) -> Secret:
+    """A text with each `${NAME}` replaced by that environment variable, which is a secret.
+
+    Raises `UsageError` for a variable that is not set.
+    """
+    from cbcore.exceptions import UsageError  # which imports this package
+
+    values = []
+    for match in _VARIABLE.finditer(text):
+        name = match["name"]
+        if name not in os.environ:
+            raise UsageError(
+                f"the environment variable {name!r} is not set", hint=f"export {name}=…"
+            )
+        values.append(os.environ[name])
+        remember(values[-1])
+    parts = iter(values)
+    return Secret(_VARIABLE.sub(lambda _: next(parts), text), source=text, parts=values)
 
 
 def _parts(value: str) -> Iterator[str]:

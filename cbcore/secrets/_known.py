@@ -25,6 +25,8 @@ class Secret(str):
 
     Its value is known from now on, and blotted out of all that is written; of a longer text
     that has secrets in it, such as an address, only those `parts`.
+
+    A pickled secret is its source. Whoever loads it takes the value from their environment.
     """
 
     source: str
@@ -40,6 +42,19 @@ class Secret(str):
 
     def __repr__(self) -> str:
         return repr(self.source)
+
+    def __copy__(self) -> Secret:
+        return self
+
+    def __deepcopy__(self, _: object) -> Secret:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from cbcore.secrets._finding import expand_variables
+
+        if "${" not in self.source:
+            raise TypeError("a secret that does not come from an environment variable")
+        return expand_variables, (self.source,)
 
 
 class _Known:

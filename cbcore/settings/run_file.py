@@ -16,7 +16,6 @@ the environment variable; what it held is treated as a secret.
 from __future__ import annotations
 
 import functools
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,9 +25,9 @@ from typing import Any
 import attrs
 
 from cbcore import specs
-from cbcore.exceptions import ConfigError
+from cbcore.exceptions import ConfigError, UsageError
 from cbcore.names import hint
-from cbcore.secrets import Secret, notice_parameters, remember, visible
+from cbcore.secrets import expand_variables, notice_parameters, visible
 from cbcore.settings.options import Option, Setting, options_of, resolve_words
 from cbcore.settings.run_file_paths import move_paths
 from cbcore.settings.run_settings import RunSettings
@@ -38,7 +37,6 @@ from cbcore.usercode import import_attribute
 __all__ = ("RunFile",)
 
 _FUNCTION = re.compile(r"(?P<module>[A-Za-z_]\w*)[.:](?P<name>[A-Za-z_][\w.]*)")
-_VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 @attrs.frozen
@@ -241,17 +239,7 @@ def _expand(path: str, value: Any) -> Any:
         return [_expand(path, item) for item in value]
     if not isinstance(value, str) or "${" not in value:
         return value
-
-    values = []
-
-    def replace(match: re.Match[str]) -> str:
-        name = match["name"]
-        if name not in os.environ:
-            raise ConfigError(
-                path, f"the environment variable {name!r} is not set", hint=f"export {name}=…"
-            )
-        remember(os.environ[name])
-        values.append(os.environ[name])
-        return os.environ[name]
-
-    return Secret(_VARIABLE.sub(replace, value), source=value, parts=values)
+    try:
+        return expand_variables(value)
+    except UsageError as error:
+        raise ConfigError(path, error.message, hint=error.hint) from None
