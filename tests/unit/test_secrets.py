@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cbcore.exceptions import UsageError
 from cbcore.json_data import CUT, MAX_DEPTH
 from cbcore.secrets import (
     HIDDEN,
@@ -464,13 +465,30 @@ def test_a_secret_is_a_string_that_does_not_repr():
     assert repr(Secret("hunter2")) == repr(HIDDEN)
 
 
-@pytest.mark.parametrize(
-    "duplicate", [copy.copy, copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))]
-)
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])
 def test_a_copy_of_a_secret_is_a_secret(duplicate):
-    """Copies and processes do not turn it into a plain string."""
+    """Copies do not turn it into a plain string."""
     copied = duplicate(Secret("hunter2", "${KEY}"))
     assert (type(copied), str(copied), copied.source) == (Secret, "hunter2", "${KEY}")
+
+
+def test_a_pickled_secret_is_the_name_of_its_variable(monkeypatch):
+    """The value is that of the environment where it is loaded."""
+    monkeypatch.setenv("MY_KEY", "sk-of-this-machine-1")
+    pickled = pickle.dumps(Secret("user:sk-of-the-run-1", "user:${MY_KEY}"))
+    assert b"of-the-run" not in pickled
+    loaded = pickle.loads(pickled)
+    assert (type(loaded), str(loaded)) == (Secret, "user:sk-of-this-machine-1")
+    assert loaded.source == "user:${MY_KEY}"
+    assert blot("it said sk-of-this-machine-1") == "it said ***"
+    monkeypatch.delenv("MY_KEY")
+    with pytest.raises(UsageError, match="variable 'MY_KEY' is not set"):
+        pickle.loads(pickled)
+
+
+def test_a_secret_that_comes_from_no_variable_cannot_be_pickled():
+    with pytest.raises(TypeError, match="does not come from an environment variable"):
+        pickle.dumps(Secret("hunter2"))
 
 
 def test_the_secret_values_of_parameters_are_collected():
