@@ -7,14 +7,14 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from cbcore.exceptions import CBError
-from cbcore.secrets import blot, notice_arguments, notice_environment, redact
+from cbcore.secrets import RedactedStream, notice_arguments, notice_environment, redact
 from cbcore.texts import visible, visible_json
 
 _LEAST_ROOM = 24
@@ -64,32 +64,6 @@ def echo_json(data: Any) -> None:
     click.echo(visible_json(json.dumps(data, indent=2, ensure_ascii=False)))
 
 
-class _Redacted:
-    """A stream of text or bytes that shows no known secret."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def write(self, data: Any) -> int:
-        if isinstance(data, str):
-            self._stream.write(blot(data))
-        else:
-            shown = blot(bytes(data).decode("utf-8", "surrogateescape"))
-            self._stream.write(shown.encode("utf-8", "surrogateescape"))
-        return len(data)
-
-    @property
-    def buffer(self) -> _Redacted:
-        return _Redacted(self._stream.buffer)
-
-    def writelines(self, lines: Iterable[Any]) -> None:
-        for line in lines:
-            self.write(line)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-
 def _prepare_streams() -> None:
     """Replace standard streams that are closed, and redact what is printed from now on.
 
@@ -102,8 +76,8 @@ def _prepare_streams() -> None:
             mode = "w" if name == "stderr" else "r"
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
     for name in ("stdout", "stderr"):
-        if not isinstance(getattr(sys, name), _Redacted):
-            setattr(sys, name, _Redacted(getattr(sys, name)))
+        if not isinstance(getattr(sys, name), RedactedStream):
+            setattr(sys, name, RedactedStream(getattr(sys, name)))
 
 
 def abandon_output() -> None:

@@ -160,7 +160,7 @@ class Budget:
         self.is_limited = tokens is not None or usd is not None
         self.spent = Cost()
         self.open: set[Reservation] = set()
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self._models: dict[Built, CostModel] = {}
 
     def check_prices(self, components: Iterable[Built]) -> None:

@@ -31,7 +31,7 @@ def summarize(run: Runner, failure: BaseException | None) -> EvalResult:
         spent = run.budget.spent
         config["spent"] = {"tokens": spent.tokens, "usd": spent.usd or 0.0}
     if run.executor is not None:
-        config["repeated_calls"] = sum(one.n_repeated for one in run.workers.values())
+        config["repeated_calls"] = sum(sum(one.losses) for one in run.workers.values())
     for record, examples in zip(config["datasets"], run.examples, strict=False):
         cast("dict[str, Any]", record).update(n_examples=examples.n_read, data=examples.digest)
     sections, remarks = make_sections(run.rows, run.metrics, config)
@@ -115,9 +115,9 @@ def _list_problems(run: Runner) -> list[str]:
         problems.append(
             f"{system} was stopped, and its other examples have no rows. {redact(reason)}"
         )
-    if n_lost := sum(one.n_lost for one in run.workers.values()):
-        n_repeated = sum(one.n_repeated for one in run.workers.values())
-        problems.append(f"{n_lost} workers were lost, and {n_repeated} calls were sent again")
+    losses = [is_repeated for one in run.workers.values() for is_repeated in one.losses]
+    if losses:
+        problems.append(f"{len(losses)} workers were lost, and {sum(losses)} calls were repeated")
     return problems
 
 

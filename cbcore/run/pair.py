@@ -210,7 +210,7 @@ class Pair:
             if not self.n_started:
                 self.started = time.perf_counter()
             self.n_started += 1
-            if attempt.needs_call:
+            if attempt.needs_call and self.workers is None:
                 self.calls.warm_up(self.system)
             self.open.append(attempt)
             if not self.is_inline:
@@ -497,9 +497,10 @@ class Pair:
         """After a worker was lost: its call counts with its bound, and the next needs room."""
         if attempt.reservation is None:
             return True
-        attempt.reservation.settle({})
-        components = self._components_to_pay(attempt)
-        attempt.reservation = self.budget.reserve(attempt.example.data, components)
+        with self.budget.lock:  # so that the driver does not take its place
+            attempt.reservation.settle({})
+            components = self._components_to_pay(attempt)
+            attempt.reservation = self.budget.reserve(attempt.example.data, components)
         return attempt.reservation is not None
 
     # -- on the event loop ---------------------------------------------------------------------

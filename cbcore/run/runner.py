@@ -79,7 +79,6 @@ class Runner:
         self.stopped: dict[str, str] = {}  # systems, by their names
         self.n_failed = self.n_cached = 0
         self.caches: list[Cache] = []
-        self.workers: dict[Built, Workers] = {}
         self.calls = Calls(settings.timeout_s, warn)
         self._identities = Identities()
         self._keys: dict[int, str | None] = {}
@@ -101,6 +100,7 @@ class Runner:
             for system in systems
             for place, benchmark in enumerate(benchmarks)
         }
+        self.workers = self._pack_workers()
         self.idle = {scorer.name for scorers in self.scorers.values() for scorer in scorers}
         self.has_clusters = settings.cluster_column is None
         self._limit = ErrorLimit(settings, self._expect_rows())
@@ -246,6 +246,8 @@ class Runner:
             queue.clear()
         elif pair.stopped is not None:
             self.failures.setdefault(pair.examples.benchmark.name, pair.stopped)
+        if not queue and pair.workers is not None:
+            pair.workers.close()
 
     def _emit(self, row: EvalRow, attempt: Attempt) -> None:
         """Take the next row of a system."""
@@ -293,7 +295,9 @@ class Runner:
 
     def _make_pairs(self, system: Built, n_systems: int) -> deque[Pair]:
         """The pairs of a system with each benchmark."""
-        workers = self._open_workers(system)
+        workers = self.workers.get(system)
+        if workers is not None:
+            workers.open(self.settings.concurrency)
         return deque(
             self._make_pair(
                 system, examples, self.scorers[system, place], place, n_systems, workers
@@ -382,22 +386,23 @@ class Runner:
             return []
         return StoredRows(self.store.reader, self.run_id, system, self.store)
 
-    def _open_workers(self, system: Built) -> Workers | None:
-        """The workers of a system, if it is to run in some: one that is awaited stays here."""
+    def _pack_workers(self) -> dict[Built, Workers]:
+        """What the workers of each system are made from. A system that is awaited stays here."""
+        packed: dict[Built, Workers] = {}
         if self.executor is None:
-            return None
-        if hasattr(system.value, "aprocess"):
-            self.warn(f"--executor has no effect on {system.name!r}, which is awaited here.")
-            return None
-        scorers = {
-            scorer.built: scorer
-            for (owner, _), of_pair in self.scorers.items()
-            for scorer in of_pair
-            if owner is system and not scorer.is_awaited and not scorer.is_of_repeats
-        }
-        workers = Workers(self.executor, system, list(scorers.values()), self.settings.concurrency)
-        self.workers[system] = workers
-        return workers
+            return packed
+        for system in self.systems:
+            if hasattr(system.value, "aprocess"):
+                self.warn(f"--executor has no effect on {system.name!r}, which is awaited.")
+                continue
+            scorers = {
+                scorer.built: scorer
+                for (owner, _), of_pair in self.scorers.items()
+                for scorer in of_pair
+                if owner is system and not scorer.is_awaited and not scorer.is_of_repeats
+            }
+            packed[system] = Workers(self.executor, system, list(scorers.values()))
+        return packed
 
     # -- its record ----------------------------------------------------------------------------
 

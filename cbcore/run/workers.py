@@ -6,51 +6,60 @@ call of the system or of an evaluator. See `cbcore.protocols.Executor` for the o
 
 from __future__ import annotations
 
+import os
 import pickle
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
-import cbcore
 from cbcore.boundary import at_boundary, contained
 from cbcore.chains import Renamed
 from cbcore.components import Built, describe_exception
-from cbcore.exceptions import CBError, RunError, UsageError
+from cbcore.exceptions import CBError, ProcessError, RunError, ScoringError, UsageError
 from cbcore.protocols import Executor, WorkerLost, WorkerPool
 from cbcore.run.pair import Call
 from cbcore.run.scorers import Scorer
-from cbcore.run.tracebacks import note_traceback
-from cbcore.secrets import hide, is_shown_in, notice_environment, redact
+from cbcore.run.tracebacks import format_traceback, note_traceback
+from cbcore.secrets import (
+    RedactedStream,
+    are_known,
+    hide,
+    is_shown_in,
+    notice_environment,
+    redact,
+)
 from cbcore.timing import Waits, start_waits
 
 if TYPE_CHECKING:
     from cbcore.run.pair import Attempt
 
-_MOST_LOSSES = 2
-"""How many workers an example may cost."""
+_BY_SPEC = "Give it by a spec, as in py:./file.py:Name, or leave --executor out."
 
 
-class RemoteError(Exception):
-    """What a worker raised and could not send. Its text describes it."""
+class WorkerError(RunError):
+    """Why a worker cannot make the components of the run."""
 
 
 class Workers:
     """The workers of one system, for all its benchmarks. An example whose worker is lost is tried
     once more, then it fails."""
 
-    def __init__(
-        self, executor: Executor, system: Built, scorers: Sequence[Scorer], size: int | None
-    ) -> None:
-        """`size` is how many workers the run asks for; None leaves it to the executor."""
+    n_workers = 0
+
+    def __init__(self, executor: Executor, system: Built, scorers: Sequence[Scorer]) -> None:
+        """Raises `UsageError` for components that cannot be sent."""
         self._components = [system, *(scorer.built for scorer in scorers)]
-        self._executor = executor
-        with at_boundary(f"Starting the executor {executor.name!r}", RunError):
-            self._pool: WorkerPool = executor.open(pack_worker(self._components), workers=size)
+        self._executor, self._packed = executor, pack_worker(self._components)
+        self._pool: WorkerPool | None = None
+        self.losses: list[bool] = []  # for each lost worker, whether its call was repeated
+
+    def open(self, size: int | None) -> None:
+        """`size` is how many workers the run asks for; None leaves it to the executor."""
+        with at_boundary(f"Starting the executor {self._executor.name!r}", RunError):
+            self._pool = self._executor.open(self._packed, workers=size)
         self.n_workers = self._pool.n_workers
-        self.n_lost = self.n_repeated = 0
 
     def process(self, attempt: Attempt, example: dict[str, Any]) -> Call:
         """Call the system. In a thread of the pair."""
@@ -61,87 +70,95 @@ class Workers:
         return self._call(attempt, self._components.index(scorer.built), (original, processed))
 
     def _call(self, attempt: Attempt, number: int, arguments: tuple[Any, ...]) -> Call:
-        call = Call()
+        attempt.deadline = None  # until a worker takes the task
         with contained() as packing:
-            task = pickle.dumps((number, arguments))
+            task = pack_task(number, *arguments)
         if packing.error is not None:
-            reason = f"the example cannot be sent to a worker: {packing.reason}"
-            call.error = RemoteError(reason)
-            return call
-        n_losses = 0
-        while True:
-            attempt.deadline = None  # until a worker has taken it
-            future = self._pool.submit(task, lambda: attempt.pair.begin(attempt))
-            attempt.future = future
+            return _fail(number, f"the example cannot be sent to a worker: {packing.reason}")
+        for is_last in (False, True):
             try:
-                return read_reply(future.result())
+                return read_reply(self._send(attempt, task))
             except WorkerLost as lost:
                 attempt.deadline = None
-                self.n_lost += 1
-                n_losses += 1
-                if attempt.is_given_up or n_losses == _MOST_LOSSES:
-                    call.error = RemoteError(f"{lost} on this example, {n_losses} times")
-                    return call
-                if number == 0 and not attempt.pair.reserve_again(attempt):
-                    call.error = RemoteError(f"{lost}, and the budget has no room for another try")
-                    return call
-                self.n_repeated += 1
-            finally:
-                attempt.future = None
+                reason = f"{lost} on this example"
+            if attempt.is_given_up:  # the run has ended the worker
+                break
+            is_repeated = not is_last
+            if is_last:
+                reason += ", twice"
+            elif number == 0 and not attempt.pair.reserve_again(attempt):
+                reason += ", and the budget has no room for another try"
+                is_repeated = False
+            self.losses.append(is_repeated)
+            if not is_repeated:
+                break
+        return _fail(number, reason)
+
+    def _send(self, attempt: Attempt, task: bytes) -> bytes:
+        assert self._pool is not None  # noqa: S101 - opened before the first call
+        attempt.future = self._pool.submit(task, lambda: attempt.pair.begin(attempt))
+        try:
+            reply: bytes = attempt.future.result()
+        finally:
+            attempt.future = None
+        return reply
 
     def end(self, future: Future[bytes]) -> None:
         """End the worker that holds a task."""
-        self._pool.end(future)
+        if self._pool is not None:
+            self._pool.end(future)
 
     def close(self) -> None:
-        with contained():
-            self._pool.close()
+        """End all workers. They may be opened again."""
+        if self._pool is not None:
+            with contained():
+                self._pool.close()
 
 
 # -- what is sent --------------------------------------------------------------------------------
 
 
-@attrs.frozen
-class WorkerSpec:
-    """How a worker makes its components: the system first, then the evaluators."""
-
-    cbcore: str
-    versions: Mapping[str, str]
-    components: Sequence[tuple[str, Callable[[], Any]]]
-
-
-@attrs.frozen
-class SendObject:
-    """Makes a component that was given as an object: it is pickled as it is."""
-
-    value: Any
-
-    def __call__(self) -> Any:
-        return self.value
-
-
 def pack_worker(components: Sequence[Built]) -> bytes:
-    """What a worker gets once, when it starts. It holds no secret: those are in its environment.
+    """What a worker gets once, when it starts: the versions of the run, and how to make each
+    component. It holds no secret: those are in the environment of the worker.
 
     Raises `UsageError` for what cannot be sent.
     """
-    makers = [(built.value.name, built.remake or SendObject(built.value)) for built in components]
-    versions = dict(_find_versions(built.record for built in components))
-    hint = "Give it by a spec, as in py:./file.py:Name, or leave --executor out."
-    for built, maker in zip(components, makers, strict=True):
-        with at_boundary(
-            f"Sending {built.name!r} to workers", lambda reason: UsageError(reason, hint=hint)
-        ):
-            packed = pickle.dumps(maker[1])
-        if is_shown_in(packed.decode("utf-8", "replace").encode()):
-            raise UsageError(
-                f"{built.name!r} holds a secret, which is not sent to workers.",
-                hint="Take it from the environment, as in api_key=${MY_KEY} in a run file.",
-            )
-    return pickle.dumps(WorkerSpec(cbcore.__version__, versions, makers))
+    packed = [(built.value.name, built.remake is not None, _pack(built)) for built in components]
+    versions = {"cbcore": metadata.version("cbcore")}
+    versions |= dict(_find_versions(built.record for built in components))
+    return pickle.dumps((versions, packed))
 
 
-def _find_versions(records: Any) -> Any:
+def pack_task(number: int, *arguments: Any) -> bytes:
+    """A call of the system, which has number 0, or of an evaluator."""
+    return pickle.dumps((number, arguments))
+
+
+def _pack(built: Built) -> bytes:
+    with at_boundary(
+        f"Sending {built.name!r} to workers", lambda reason: UsageError(reason, hint=_BY_SPEC)
+    ):
+        packed = pickle.dumps(built.remake or built.value)
+    if _shows_secret(packed):
+        raise UsageError(
+            f"{built.name!r} holds a secret, which is not sent to workers.",
+            hint="Take it from the environment, as in api_key=${MY_KEY} in a run file.",
+        )
+    return packed
+
+
+def _fail(number: int, reason: str) -> Call:
+    call = Call()
+    call.error = ScoringError(reason) if number else ProcessError(reason)
+    return call
+
+
+def _shows_secret(pickled: bytes) -> bool:
+    return are_known() and is_shown_in(pickled.decode("utf-8", "replace").encode())
+
+
+def _find_versions(records: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
     """The distributions behind components, and behind the stages of chains."""
     for record in records:
         if record.get("version") is not None:
@@ -153,19 +170,27 @@ def read_reply(reply: bytes) -> Call:
     """The call that a worker made. Raises `RunError` if the worker could not begin."""
     call = Call(Waits())
     with contained() as reading:
-        output, error, latency_s, waited_s = pickle.loads(reply)  # noqa: S301 - of our own worker
-        call.output, call.error, call.latency_s = output, error, latency_s
-        call.waits.seconds = waited_s
+        call.output, error, call.latency_s, call.waits.seconds = pickle.loads(reply)  # noqa: S301 - of our own worker
+        call.error = _remake_error(*error) if isinstance(error, tuple) else error
     if reading.error is not None:
-        call.error = RemoteError(f"the reply of a worker cannot be read: {reading.reason}")
-    if isinstance(call.error, RunError) and call.error.hint == _HINT:
+        call.error = ProcessError(f"the reply of a worker cannot be read: {reading.reason}")
+    if isinstance(call.error, WorkerError):
         raise call.error
     return call
 
 
+def _remake_error(name: str, text: str, traceback: str) -> BaseException:
+    """An exception that could not be sent, by its name, its message and its traceback."""
+    return note_traceback(type(name, (Exception,), {})(text), traceback)
+
+
 # -- in a worker ---------------------------------------------------------------------------------
 
-_HINT = "Install the same versions where the workers are."
+
+def print_to_stderr() -> None:
+    """Print what components print on standard error, and no secret. For processes of workers."""
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr = RedactedStream(sys.stderr)
 
 
 def open_worker(worker: bytes) -> Callable[[bytes], bytes]:
@@ -175,27 +200,25 @@ def open_worker(worker: bytes) -> Callable[[bytes], bytes]:
     """
     notice_environment()
     components: list[Any] = []
-    problem: BaseException | None = None
     with contained() as opening:
-        spec: WorkerSpec = pickle.loads(worker)  # noqa: S301 - of our own run
-        _check_versions(spec)
-        for name, make in spec.components:
-            value = make()
+        versions, packed = pickle.loads(worker)  # noqa: S301 - of our own run
+        _check_versions(versions)
+        for name, is_made, data in packed:
+            value = pickle.loads(data)  # noqa: S301 - of our own run
+            value = value() if is_made else value
             components.append(value if value.name == name else Renamed(value, name))
         _warm_up(components[0])
     if opening.error is not None:
-        reason = opening.error.message if isinstance(opening.error, CBError) else opening.reason
-        problem = RunError(redact(f"A worker could not begin: {reason}"), hint=_HINT)
+        reply = _write_problem(opening.error)
+        return lambda task: reply
 
     def run_task(task: bytes) -> bytes:
         call = Call(start_waits())
         with call:
             number, arguments = pickle.loads(task)  # noqa: S301 - of our own run
         if call.error is None:
+            component = components[number]
             with call:
-                if problem is not None:
-                    raise problem
-                component = components[number]
                 call.output = (
                     component.score(*arguments) if number else component.process(*arguments)
                 )
@@ -204,14 +227,17 @@ def open_worker(worker: bytes) -> Callable[[bytes], bytes]:
     return run_task
 
 
-def _check_versions(spec: WorkerSpec) -> None:
-    for name, wanted in {"cbcore": spec.cbcore, **spec.versions}.items():
-        with contained():
+def _check_versions(versions: Mapping[str, str]) -> None:
+    for name, wanted in versions.items():
+        try:
             found = metadata.version(name)
-            if found == wanted:
-                continue
-            raise LookupError
-        raise UsageError(f"the run has {name} {wanted}, and the worker does not.")
+        except metadata.PackageNotFoundError:
+            found = "none"
+        if found != wanted:
+            raise UsageError(
+                f"the run has {name} {wanted}, and the worker has {found}.",
+                hint=f"Install {name}=={wanted} where the workers are.",
+            )
 
 
 def _warm_up(system: Any) -> None:
@@ -220,32 +246,43 @@ def _warm_up(system: Any) -> None:
             system.warm_up()
 
 
+def _write_problem(error: BaseException) -> bytes:
+    reason, hint = describe_exception(error), _BY_SPEC
+    if isinstance(error, CBError):
+        reason, hint = error.message, error.hint or hint
+    problem = WorkerError(redact(f"A worker could not begin: {reason}"), hint=hint)
+    return pickle.dumps((None, problem, 0.0, 0.0))
+
+
 def _write_reply(call: Call) -> bytes:
     """What came of a call. What cannot be sent becomes the error that says so.
 
     Secrets of the worker's environment are not known to the run, so they are replaced here.
     """
-    error = call.error
-    if error is not None:
-        note_traceback(error)
-    for output, sent in ((call.output, error), (None, _describe_error(call))):
-        with contained():
-            reply = pickle.dumps((output, sent, call.latency_s, call.waits.seconds))
-            if is_shown_in(reply.decode("utf-8", "replace").encode()):
-                output = hide(output)  # noqa: PLW2901
-                sent = sent and RemoteError(redact(describe_exception(sent)))  # noqa: PLW2901
-                reply = pickle.dumps((output, sent, call.latency_s, call.waits.seconds))
-            pickle.loads(reply)  # noqa: S301 - whether the run can read it
-            return reply
-    return pickle.dumps((None, RemoteError("the reply cannot be sent"), call.latency_s, 0.0))
+    times = (call.latency_s, call.waits.seconds)
+    error = None if call.error is None else _make_sendable(call.error)
+    with contained() as packing:
+        reply = pickle.dumps((call.output, error, *times))
+        if _shows_secret(reply):
+            if isinstance(error, BaseException):
+                error = _describe_error(error)
+            reply = pickle.dumps((hide(call.output), error, *times))
+    if packing.error is not None:
+        reason = f"the output cannot be sent back from a worker: {packing.reason}"
+        reply = pickle.dumps((None, ProcessError(redact(reason)), *times))
+    return reply
 
 
-def _describe_error(call: Call) -> RemoteError:
-    """What is sent in the place of an output or an exception that cannot be pickled."""
-    if call.error is not None:
-        error = RemoteError(describe_exception(call.error))
-        note_traceback(error, getattr(call.error, "__cb_traceback__", ""))
-        return error
-    with contained() as trying:
-        pickle.dumps(call.output)
-    return RemoteError(f"the output cannot be sent back from a worker: {trying.reason}")
+def _make_sendable(error: BaseException) -> BaseException | tuple[str, str, str]:
+    """The exception with its traceback as text, or what is sent if it cannot be pickled."""
+    note_traceback(error)
+    with contained() as packing:
+        pickle.loads(pickle.dumps(error))  # noqa: S301 - some cannot be read
+    return error if packing.error is None else _describe_error(error)
+
+
+def _describe_error(error: BaseException) -> tuple[str, str, str]:
+    """Its name, its message and its traceback."""
+    name = type(error).__name__
+    text = redact(describe_exception(error)).removeprefix(name).removeprefix(": ")
+    return name, text, format_traceback(error)

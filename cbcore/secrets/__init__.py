@@ -27,6 +27,7 @@ from cbcore.secrets._names import is_secret_name as is_secret_name
 from cbcore.secrets._names import is_telling as is_telling
 from cbcore.secrets._names import names_secret as names_secret
 from cbcore.secrets._showing import visible as visible
+from cbcore.secrets._streams import RedactedStream as RedactedStream
 
 __all__ = (
     "Secret",
