@@ -1,43 +1,35 @@
-"""An executor without processes: its one worker is the process of the test."""
+"""An executor without processes: its workers are threads of the test."""
 
 from __future__ import annotations
 
-from cbcore.workers import Reply
+from cbcore.run.threaded_pool import ThreadedPool
+from cbcore.run.workers import open_worker
 
 
-class InlineCrew:
-    """Works on a batch as soon as it is sent: one that dies takes the test with it."""
+class InlineWorker:
+    """Makes calls in the thread that asks: a call that ends its process ends the test."""
 
-    def __init__(self, recipe, workers=1):
-        self.bench = recipe.open(workers=workers)
-        self.size = workers
-        self.waiting = []
+    def __init__(self, worker):
+        self.worker = worker
 
-    def free(self):
-        return 0 if self.waiting else 1
+    def open(self):
+        self.run_task = open_worker(self.worker)
 
-    def send(self, batch):
-        self.waiting.append(Reply(batch.id, self.bench.work(batch.payload)))
+    def ask(self, task):
+        return self.run_task(task)
 
-    def wait(self, timeout_s):
-        waiting, self.waiting = self.waiting, []
-        return waiting
-
-    def abandon(self, batch_id):
-        self.waiting = []
-
-    def close(self):
-        self.bench.close()
+    def kill(self):
+        """A thread cannot be ended."""
 
 
 class Inline:
-    """Opens such crews, and remembers the recipes they were made from."""
+    """Opens pools of such workers, and remembers what they were made from."""
 
     name = "inline"
 
     def __init__(self):
-        self.recipes = []
+        self.opened = []
 
-    def open(self, recipe, *, workers):
-        self.recipes.append(recipe)
-        return InlineCrew(recipe)
+    def open(self, worker, *, workers):
+        self.opened.append(worker)
+        return ThreadedPool(lambda: InlineWorker(worker), workers or 1)

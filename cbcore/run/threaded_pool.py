@@ -109,18 +109,18 @@ class ThreadedPool:
         """A worker that is ready. Raises `RunError` if none can be started."""
         lost: object = "the run ended"
         for _ in range(_MOST_FAILED_STARTS):
+            if self.closed.is_set():
+                break
             with at_boundary("Starting a worker", RunError, through=CBError):
                 worker = self._make_worker()
             self.workers.add(worker)
-            if self.closed.is_set():
+            if self.closed.is_set():  # just now
                 worker.kill()
             try:
                 worker.open()
             except WorkerLost as error:
                 self.workers.discard(worker)
                 lost = error
-                if self.closed.is_set():
-                    break
             else:
                 return worker
         raise RunError(f"No worker could be started: {lost} before it was ready.")
