@@ -89,7 +89,7 @@ class ProcessWorker:
     def __init__(self, worker: bytes, memory_mb: int | None) -> None:
         self._pipe, other_end = _SPAWN.Pipe()
         self._process = _SPAWN.Process(target=serve_tasks, args=(worker, memory_mb, other_end))
-        # The process inherits it: Ctrl-C is for the run. Nor is it for the thread of the worker.
+        # The process inherits this from the thread that starts it: Ctrl-C is for the run.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         with other_end:
             self._process.start()
@@ -104,10 +104,18 @@ class ProcessWorker:
         return self._receive()
 
     def _receive(self) -> bytes:
-        try:
+        with contextlib.suppress(EOFError, OSError):
             return self._pipe.recv_bytes()
-        except (EOFError, OSError):
-            raise WorkerLost(self._describe_end()) from None
+        self._process.join(_END_S)  # it may be about to end by itself
+        self.kill()
+        self._process.join()
+        code = self._process.exitcode or 0
+        if code == _UNGUARDED:
+            raise RunError(
+                "The script of the run starts the run again in every worker.",
+                hint="Start it under `if __name__ == '__main__':`.",
+            )
+        raise WorkerLost(f"the worker ended {_describe_exit(code)}")
 
     def kill(self) -> None:
         """End the process, what it has started, and the wait for its reply."""
@@ -126,24 +134,15 @@ class ProcessWorker:
             return False
         return facts.rpartition(b") ")[2][:1] in (b"T", b"Z")
 
-    def _describe_end(self) -> str:
-        self._process.join(_END_S)  # it may be about to end by itself
-        self.kill()
-        self._process.join()
-        code = self._process.exitcode or 0
-        if code == _UNGUARDED:
-            raise RunError(
-                "The script of the run starts the run again in every worker.",
-                hint="Start it under `if __name__ == '__main__':`.",
-            )
-        if code >= 0:
-            return f"the worker ended with exit code {code}"
-        try:
-            name = signal.Signals(-code).name
-        except ValueError:
-            name = f"signal {-code}"
-        hint = ", as when memory runs out" if name == "SIGKILL" else ""
-        return f"the worker ended by {name}{hint}"
+
+def _describe_exit(code: int) -> str:
+    if code >= 0:
+        return f"with exit code {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    return f"by {name}, as when memory runs out" if name == "SIGKILL" else f"by {name}"
 
 
 # -- in a worker ---------------------------------------------------------------------------------
@@ -151,8 +150,7 @@ class ProcessWorker:
 
 def serve_tasks(worker: bytes, memory_mb: int | None, pipe: Connection) -> None:
     """The body of a worker process: it ends with the pipe, or with the run."""
-    if hasattr(os, "setsid"):
-        os.setsid()  # what it starts can be ended with it
+    os.setsid()  # what it starts can be ended with it
     _end_with_run()
     print_to_stderr()
     if memory_mb is not None:

@@ -182,7 +182,7 @@ def test_workers_that_end_while_they_start_end_the_run(open_pool):
 
 def test_a_component_that_cannot_be_made_in_a_worker_ends_the_run(open_pool):
     pool = open_pool(pack(start="raise"))
-    with pytest.raises(RunError, match="A worker could not begin: .*no such model"):
+    with pytest.raises(RunError, match=r"A worker could not begin: .*no such model"):
         call(pool)
 
 

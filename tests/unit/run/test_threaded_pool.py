@@ -147,7 +147,7 @@ class Unmade:
 
 def test_what_keeps_workers_from_being_made_ends_the_run(pools):
     pool, _ = pools(Unmade)
-    with pytest.raises(RunError, match="Starting a worker failed: .*Too many open files"):
+    with pytest.raises(RunError, match=r"Starting a worker failed: .*Too many open files"):
         ask(pool, b"one")
 
 

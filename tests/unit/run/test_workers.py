@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import pytest
 
 from cb_testing import FakeEvaluator, FakeSystem
@@ -178,7 +176,7 @@ def test_a_worker_without_the_variable_of_a_secret_ends_the_run(monkeypatch):
 @pytest.mark.parametrize("key", [Secret(KEY), KEY])
 def test_a_secret_that_comes_from_no_variable_is_not_sent(key):
     Secret(KEY)  # whose value is known from now on
-    with pytest.raises(UsageError, match="'keyed'.*secret"):
+    with pytest.raises(UsageError, match=r"'keyed'.*secret"):
         pack_worker([Built(Keyed(key))])
 
 
@@ -290,5 +288,5 @@ class Refuses:
 
 
 def test_an_executor_that_cannot_start_ends_the_run():
-    with pytest.raises(RunStoppedError, match="Starting the executor 'refuses' failed: .*nobody"):
+    with pytest.raises(RunStoppedError, match=r"Starting the executor 'refuses' failed: .*nobody"):
         evaluate([FakeSystem()], EXAMPLES, [], [], executor=Refuses())
