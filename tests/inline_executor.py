@@ -9,10 +9,11 @@ from cbcore.run.workers import open_worker
 class InlineWorker:
     """Makes calls in the thread that asks: a call that ends its process ends the test."""
 
-    def __init__(self, worker):
-        self.worker = worker
+    def __init__(self, worker, note=lambda: None):
+        self.worker, self.note = worker, note
 
     def open(self):
+        self.note()
         self.run_task = open_worker(self.worker)
 
     def ask(self, task):
@@ -23,13 +24,17 @@ class InlineWorker:
 
 
 class Inline:
-    """Opens pools of such workers, and remembers what they were made from."""
+    """Opens pools of such workers, remembers what they are made from, and counts them."""
 
     name = "inline"
 
     def __init__(self):
         self.opened = []
+        self.n_started = 0
 
     def open(self, worker, *, workers):
         self.opened.append(worker)
-        return ThreadedPool(lambda: InlineWorker(worker), workers or 1)
+        return ThreadedPool(lambda: InlineWorker(worker, self.count), workers or 1)
+
+    def count(self):
+        self.n_started += 1
