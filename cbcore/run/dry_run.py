@@ -77,7 +77,7 @@ def _plan(
         for repeat in range(run.count_repeats(examples.benchmark)):
             attempt = Attempt(None, example, repeat)  # type: ignore[arg-type]
             if cache is not None:
-                cache.look_up(attempt, scorers)
+                cache.look_up([attempt], scorers)
             # Columns are tried on the first usable example: the others are alike, or fail.
             if attempt.error is None and planned.examples == planned.unusable:
                 _check_columns(scorers, attempt)

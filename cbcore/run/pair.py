@@ -36,6 +36,8 @@ _INLINE_WINDOW = 64
 _INLINE_S = 0.005
 """How long the driver makes calls itself before it goes on with their rows."""
 _MANY_THREADS = 32
+_LONGEST_STRIDE = 64
+_QUICK_S = 0.001
 _NOTED_WAIT_S = 0.0005
 """A row notes longer waits."""
 
@@ -188,12 +190,30 @@ class Pair:
     # -- driver thread -------------------------------------------------------------------------
 
     def _read(self) -> Iterator[Attempt]:
-        for example in self.examples:
-            for repeat in range(self.repeats):
-                attempt = Attempt(self, example, repeat)
-                if self.cache:
-                    self.cache.look_up(attempt, self.scorers)
-                yield attempt
+        """The attempts at all examples, with what is cached of them.
+
+        It looks ahead, in strides that grow while examples come at once, since one look-up of many
+        is much faster than many of one.
+        """
+        examples = iter(self.examples)
+        stride = 1
+        failure: CBError | None = None
+        while failure is None:
+            started = time.perf_counter()
+            attempts: list[Attempt] = []
+            try:
+                for example in islice(examples, stride):
+                    attempts += [Attempt(self, example, n) for n in range(self.repeats)]
+            except CBError as error:  # the examples before it are still run
+                failure = error
+            if self.cache:
+                self.cache.look_up(attempts, self.scorers)
+                is_quick = time.perf_counter() - started < _QUICK_S * stride
+                stride = min(2 * stride, _LONGEST_STRIDE) if is_quick else 1
+            yield from attempts
+            if not attempts and failure is None:
+                return
+        raise failure
 
     def fill(self) -> None:
         """Start attempts while the window and the budget have room."""
@@ -465,13 +485,11 @@ class Pair:
 
     def _keep_scores(self, attempt: Attempt, scorer: Scorer, call: Call) -> None:
         attempt.deadline = None
-        scores = call.output if call.error is None else call.error
-        cost = scores.cost if isinstance(scores, Scored | ScoringError) else {}
-        if scorer.is_awaited and (
-            cost or call.error is None or isinstance(scores, MissingScoreError)
-        ):
-            attempt.spent[scorer.built] = read_cost(cost)
-        attempt.scores[scorer] = scores
+        scores = attempt.scores[scorer] = call.output if call.error is None else call.error
+        if scorer.is_awaited:
+            cost = scores.cost if isinstance(scores, Scored | ScoringError) else {}
+            if cost or call.error is None or isinstance(scores, MissingScoreError):
+                attempt.spent[scorer.built] = read_cost(cost)
         if self.cache:
             self.cache.put_scores(attempt, scorer, scores)
 
