@@ -123,16 +123,19 @@ class Store:
     """The tables of one folder. `put` may be called from any thread; it never waits or fails.
 
     Without a folder, the tables are in a temporary file that nobody else sees, and that goes with
-    the last reference to `reader`.
+    the last reference to `reader`. A store that `is_dry` is read, and never written.
     """
 
-    def __init__(self, folder: str | Path | None) -> None:
+    def __init__(self, folder: str | Path | None, *, is_dry: bool = False) -> None:
         self.path = None if folder is None else find_store(folder)
         self.failure: Exception | None = None
         self._queue: SimpleQueue[tuple[str, Any]] = SimpleQueue()
         self._n_pending_characters = 0
         self._known_texts: set[str] = set()
-        self._is_closed = False
+        self._is_closed = is_dry
+        if is_dry and self.path is not None:
+            self.reader = open_reader(self.path)
+            return
         try:
             if self.path is not None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -148,7 +151,8 @@ class Store:
 
     def put(self, statement: str, values: tuple[Any, ...]) -> None:
         """Queue a write."""
-        self._queue.put((statement, values))
+        if not self._is_closed:
+            self._queue.put((statement, values))
 
     def put_text(self, text: str) -> dict[str, str]:
         """Store a long text once. Returns what stands for it in JSON."""
