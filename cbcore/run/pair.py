@@ -445,7 +445,10 @@ class Pair:
             self._keep_failure(attempt, call.error)
             return
         example = attempt.example.data
-        if not isinstance(output, dict):
+        if isinstance(output, dict) and type(output) is not dict:
+            with contained():  # a class of its own: its methods may do anything
+                output = dict(output)
+        if type(output) is not dict:
             attempt.error = f"the system returned {type(output).__name__}, not a dict"
             return
         if (problem := find_unreadable(example, output)) is not None:
