@@ -173,6 +173,7 @@ class Pair:
         self.held: Attempt | None = None  # waits for the budget
         self.is_read = False
         self.stopped: str | None = None
+        self.failure: CBError | None = None  # of the data; it ends the run after the last row
         self.started = time.perf_counter()
         self.n_started = self.n_rows = 0
         self.last_position = -1  # of the rows that were taken
@@ -242,13 +243,12 @@ class Pair:
                 return
 
     def _read_next(self) -> Attempt | None:
-        """None at the end of the data, or if data that is not required fails."""
+        """None at the end of the data, or where it fails."""
         try:
             attempt = next(self.attempts, None)
         except CBError as error:
-            if self.examples.benchmark.required:
-                raise
             self.stop(error.message)
+            self.failure = error if self.examples.benchmark.required else None
             return None
         self.is_read = attempt is None
         return attempt
@@ -268,7 +268,8 @@ class Pair:
                 return
             for attempt in group:
                 yield self._make_row_of(attempt), attempt
-                self._let_go()
+                self.open.popleft()
+                self.n_rows += 1
 
     def _finished_group(self) -> list[Attempt]:
         """The next attempt, or all repeats of the next example, if they are finished."""
@@ -309,18 +310,13 @@ class Pair:
         number = attempt.example.index * self.repeats + attempt.repeat
         return self._row_maker.make(attempt, self._first_position + number)
 
-    def _let_go(self) -> None:
-        self.open.popleft()
-        self.n_rows += 1
-
     def take_finished_rows(self) -> Iterator[tuple[EvalRow, Attempt]]:
         """After an early end: the rows of attempts that are finished. The outputs of others are
         in the store already."""
-        finished = [attempt for attempt in self.open if attempt.is_done]
-        self.open = deque(finished)
-        for attempt in finished:
-            yield self._make_row_of(attempt), attempt
-            self._let_go()
+        for attempt in self.open:
+            if attempt.is_done:
+                yield self._make_row_of(attempt), attempt
+        self.open.clear()
 
     def stop(self, reason: str) -> None:
         """Read no more examples. Calls under way still make their rows."""
