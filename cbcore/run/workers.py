@@ -21,7 +21,6 @@ from cbcore.exceptions import CBError, ProcessError, RunError, ScoringError, Usa
 from cbcore.protocols import Executor, WorkerLost, WorkerPool
 from cbcore.run.pair import Call
 from cbcore.run.scorers import Scorer
-from cbcore.run.tracebacks import format_traceback, note_traceback
 from cbcore.secrets import (
     RedactedStream,
     are_known,
@@ -31,6 +30,7 @@ from cbcore.secrets import (
     redact,
 )
 from cbcore.timing import Waits, start_waits
+from cbcore.tracebacks import format_traceback, note_traceback
 
 if TYPE_CHECKING:
     from cbcore.run.pair import Attempt
