@@ -42,6 +42,9 @@ class Mortal:
     def is_killed(self):
         os.kill(os.getpid(), signal.SIGKILL)
 
+    def stops(self):
+        os.kill(os.getpid(), signal.SIGSTOP)
+
     def takes_memory(self):
         return {"much": len(bytearray(2 << 30))}
 
@@ -50,12 +53,6 @@ class Mortal:
 
     def holds_the_interpreter(self):
         re.match(r"(a+)+$", "a" * 60 + "b")
-
-    def returns_what_cannot_be_sent(self):
-        return {"extra": lambda: 1}
-
-    def returns_much(self):
-        return {"extra": "x" * 30_000_000}
 
     def leaves_a_child(self):
         """Which holds the pipe of its worker open, when that is gone."""
