@@ -58,10 +58,10 @@ class Processes:
         if getattr(multiprocessing.current_process(), "_inheriting", False):
             os._exit(_UNGUARDED)  # the script is imported by a worker, and the run says so
         asked = [n for n in (self.workers, workers) if n is not None]
-        return ProcessPool(worker, min(asked, default=_count_processors()), self.memory_mb)
+        return ProcessPool(worker, min(asked, default=count_processors()), self.memory_mb)
 
 
-def _count_processors() -> int:
+def count_processors() -> int:
     """The processors that this process may use, if the system can tell."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0)) or 1
@@ -74,6 +74,11 @@ class ProcessPool(ThreadedPool):
     def __init__(self, worker: bytes, n_workers: int, memory_mb: int | None = None) -> None:
         super().__init__(lambda: ProcessWorker(worker, memory_mb), n_workers)
         threading.Thread(target=self._watch, name="cb-watch", daemon=True).start()
+
+    def close(self) -> None:
+        super().close()
+        for worker in self.workers:
+            worker.wait()  # type: ignore[attr-defined]
 
     def _watch(self) -> None:
         """End workers that would never reply, and whose pipe tells nothing of it."""
@@ -125,6 +130,10 @@ class ProcessWorker:
             self._process.kill()
             with socket.socket(fileno=os.dup(self._pipe.fileno())) as pipe:
                 pipe.shutdown(socket.SHUT_RDWR)  # some other process may hold the other end
+
+    def wait(self) -> None:
+        """Wait a moment for the end of a process that was killed."""
+        self._process.join(_END_S)
 
     def is_stuck(self) -> bool:
         """Whether it is stopped, or has ended and left its pipe to others, if the system can tell."""

@@ -57,9 +57,9 @@ class Shared:
 
 @pytest.fixture(scope="session")
 def shared(rig_class: Any) -> Iterator[Shared]:
-    # A head that is lost is given up after seconds, and not after a minute. Nothing may be put on
-    # the disk in place of memory, so that what is too large is refused, and not merely slow.
-    config = {"gcs_rpc_server_reconnect_timeout_s": 5, "local_fs_capacity_threshold": 0.0}
+    # Nothing may be put on the disk in place of memory, so that what is too large is refused, and
+    # not merely slow.
+    config = {"local_fs_capacity_threshold": 0.0}
     shared = Shared(lambda: rig_class(config=config))
     yield shared
     shared.close()
@@ -99,10 +99,6 @@ class Bench:
             progress=False,
             **options,
         )
-
-    def examples(self, n: int) -> list[dict[str, Any]]:
-        """So many of them, made up."""
-        return list(_examples(n, None))
 
     def calls(self) -> Counter[str]:
         """How often each example was called for."""

@@ -80,16 +80,6 @@ class Large(Steady):
         return {"response": os.urandom(50_000_000).hex()} if example["id"] == "7" else output
 
 
-class Dear(Steady):
-    """Says that each call took a hundred tokens."""
-
-    name = "dear"
-
-    def process(self, example: dict[str, Any]) -> dict[str, Any]:
-        usage = {"prompt_tokens": 90, "completion_tokens": 10}
-        return {**super().process(example), "usage": usage}
-
-
 class Same:
     """Whether the answer is the one that was expected; cheap, however long it is."""
 
@@ -108,33 +98,6 @@ class Telling(Steady):
         key = os.environ.get("OPENAI_API_KEY", "")
         print(f"working on number {example['id']} {key}")
         return {"response": f"{key[-4:]} {key}"}
-
-
-class Placed(Steady):
-    """Says which process it is in."""
-
-    name = "placed"
-
-    def process(self, example: dict[str, Any]) -> dict[str, Any]:
-        super().process(example)
-        return {"response": str(os.getpid())}
-
-
-class Sleeper:
-    """A bench that sleeps or answers, as it is told."""
-
-    is_spent = False
-
-    def open(self, workers: int, after: Any = None) -> Sleeper:
-        return self
-
-    def work(self, payload: bytes) -> bytes:
-        while payload == b"never":
-            time.sleep(60)
-        return payload
-
-    def close(self) -> None:
-        """There is nothing to close."""
 
 
 def _kill() -> None:

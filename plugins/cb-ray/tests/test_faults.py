@@ -19,40 +19,40 @@ from cbcore.results import EvalResult
 pytestmark = pytest.mark.slow
 
 
-def assert_each_once(result: EvalResult, n: int, *, errored: dict[str, str] | None = None) -> None:
-    """All rows are there in order; those `errored` say why, and all others have their scores."""
+def assert_each_once(result: EvalResult, n: int, *, failed: dict[str, str] | None = None) -> None:
+    """All rows are there in order; those that `failed` say why, and all others have their scores."""
     assert [row.example_id for row in result.rows] == [str(i) for i in range(n)]
     found = {row.example_id: row.error for row in result.rows if row.error is not None}
-    assert set(found) == set(errored or {})
-    for name, words in (errored or {}).items():
+    assert set(found) == set(failed or {})
+    for name, words in (failed or {}).items():
         assert words in str(found[name])
     assert all(row.scores["same"] == 1.0 for row in result.rows if row.error is None)
 
 
-def test_workers_that_are_killed_cost_no_row_and_repeats_are_told(bench):
-    """Rows exactly once, calls at least once, and the result says how many were made again."""
+def test_workers_that_are_killed_cost_no_row(bench):
+    """Their examples are called again, and the result says how many."""
     result = bench.run("Mortal", n=120)
     assert_each_once(result, 120)
     repeats = sum(bench.calls().values()) - 120
-    assert 0 < repeats <= result.config["repeated_calls"]
+    assert repeats == result.config["repeated_calls"] > 0
 
 
-def test_an_example_that_costs_every_worker_becomes_one_errored_row(bench):
-    """Its batch is halved until it stands alone; its row has the cause."""
+def test_an_example_that_costs_two_workers_becomes_one_failed_row(bench):
+    """Nothing else is called again."""
     result = bench.run("Poison")
-    assert_each_once(result, 60, errored={"7": "ended unexpectedly"})
+    assert_each_once(result, 60, failed={"7": "The actor died unexpectedly"})
+    assert bench.calls() == {str(i): 1 + (i == 7) for i in range(60)}
 
 
-def test_a_call_that_never_ends_becomes_one_errored_row(bench):
-    """The worker cannot end it, so the run ends the worker."""
+def test_a_call_that_never_ends_becomes_one_failed_row(bench):
+    """The run ends its worker."""
     result = bench.run("Hanging", timeout_s=1)
-    assert_each_once(result, 60, errored={"7": "limit of 1 s"})
+    assert_each_once(result, 60, failed={"7": "timed out after 1 s"})
 
 
-def test_what_is_too_large_for_the_object_store_becomes_one_errored_row(bench):
-    """With the reason; the rows beside it are there."""
+def test_what_is_too_large_for_the_object_store_becomes_one_failed_row(bench):
     result = bench.run("Large", n=20)
-    assert_each_once(result, 20, errored={"7": "too large"})
+    assert_each_once(result, 20, failed={"7": "OutOfDiskError"})
 
 
 def test_a_node_that_is_lost_with_room_elsewhere_is_replaced(bench):
@@ -92,8 +92,8 @@ def test_without_any_node_the_run_ends_and_says_what_is_missing(bench):
         bench.run(
             "Steady", n=150, at=(60, lose_all), takes_s=0.02, executor={"start_timeout_s": 10}
         )
-    assert "no Ray worker got ready in 10 s; each asks for 1 CPU" in str(stopped.value)
-    assert "the cluster has 0 CPUs" in str(stopped.value)
+    assert "No Ray worker got ready in 10 s: each asks for 1 CPUs" in str(stopped.value)
+    assert "0 of 0 CPUs" in str(stopped.value)
 
 
 def test_another_version_of_a_plugin_on_the_workers_ends_the_run(bench, tmp_path):
@@ -103,7 +103,7 @@ def test_another_version_of_a_plugin_on_the_workers_ends_the_run(bench, tmp_path
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: cb-answerquality\nVersion: 9.9\n")
     (info / "entry_points.txt").write_text("[cb.evaluators]\nanswer_quality = cb_answerquality:X\n")
     other = {"env_vars": {"PYTHONPATH": str(info.parent)}}
-    with pytest.raises(RunError, match=r"cb-answerquality 9\.9.*0\.1\.0"):
+    with pytest.raises(RunError, match=r"cb-answerquality 0\.1\.0, and the worker has 9\.9"):
         bench.run("Steady", evaluators=["answer_quality"], executor={"runtime_env": other})
     assert not (tmp_path / "journal").exists()
 
@@ -143,13 +143,12 @@ def test_a_run_that_was_killed_goes_on_where_it_was(bench, tmp_path):
 
 
 def test_without_a_head_the_run_ends_and_keeps_what_is_done(bench, tmp_path):
-    """Nothing waits for a head that is gone, and nothing that came back is called for again."""
+    """Nothing waits for a head that is gone, and no finished output is called for again."""
     options = {"takes_s": 0.02, "cache_dir": tmp_path / "store"}
-    with pytest.raises(RunStoppedError, match="Ray") as stopped:
-        bench.run("Steady", n=2000, at=(60, bench.cluster.kill_head), **options)
-    done = {str(row.example_id) for row in stopped.value.result.rows}
-    assert 0 < len(done) < 2000
+    with pytest.raises(RunStoppedError, match=r"The head of the cluster at .* does not") as stopped:
+        bench.run("Steady", n=5000, at=(60, bench.cluster.kill_head), **options)
+    n_done = len(stopped.value.result.rows)
+    assert 0 < n_done < 5000
     calls = bench.calls()
-    n = 1 + max(map(int, done))  # those that were under way on another worker may be missing
-    assert_each_once(bench.run("Steady", n=n, here=True, **options), n)
-    assert all(bench.calls()[name] == calls[name] for name in done)
+    assert_each_once(bench.run("Steady", n=n_done, here=True, **options), n_done)
+    assert bench.calls() == calls

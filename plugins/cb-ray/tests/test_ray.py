@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import os
-import pickle
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from cb_ray import RayExecutor
 from cbcore import evaluate
-from cbcore.exceptions import RunError, RunStoppedError
-from cbcore.workers import Batch, Recipe
+from cbcore.exceptions import RunStoppedError
 
 pytestmark = pytest.mark.slow
 
 HOSTILE = Path(__file__).parent / "hostile.py"
 KEY = "sk-quite-secret-0123456789abcdef4711"
+LIMIT_S = 120
 
 
 def test_rows_scores_and_summary_are_those_of_a_run_in_one_process(bench):
@@ -38,75 +38,27 @@ def test_rows_scores_and_summary_are_those_of_a_run_in_one_process(bench):
         assert timeless == {name: two.summary[system][name] for name in timeless}
 
 
-def test_what_workers_print_is_told_with_the_row_it_belongs_to(bench, capsys):
-    """Wherever they are."""
-    bench.run("Telling", n=3)
-    told = capsys.readouterr().err
-    assert all(f"{i}: working on number {i}" in told for i in range(3))
+def read_until(capsys, words):
+    """What is printed on standard error until all these words are; Ray brings it after a while."""
+    until, shown = time.monotonic() + LIMIT_S, ""
+    while not all(word in shown for word in words):
+        assert time.monotonic() < until, shown
+        shown += capsys.readouterr().err
+    return shown
 
 
 def test_a_key_is_read_on_the_node_and_stands_in_nothing_of_ray_nor_of_the_run(
     bench, tmp_path, capsys
 ):
     """The nodes were started without it, and the run does not know it: only the name of a file
-    is sent. What the system tells of it is hidden by the worker."""
+    is sent. What the system returns and prints of it is redacted by the worker."""
     keys = tmp_path / "keys.env"
     keys.write_text(f"# of the nodes\nexport OPENAI_API_KEY='{KEY}'\n")
     store = tmp_path / "store"
     result = bench.run("Telling", n=3, executor={"env_file": str(keys)}, cache_dir=store)
     assert {row.response for row in result.rows} == {f"{KEY[-4:]} ***"}
-    assert KEY not in capsys.readouterr().err
+    assert KEY not in read_until(capsys, [f"working on number {i} ***" for i in range(3)])
     assert_nowhere(KEY, bench.cluster.folder, store)
-    tables = subprocess.run(
-        [sys.executable, "-c", TABLES, bench.cluster.address],
-        env={**os.environ, "RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-    assert "CbWorker" in tables.stdout
-    assert KEY not in tables.stdout
-
-
-TABLES = """
-import sys
-from ray._private.state import GlobalState
-from ray._raylet import GcsClientOptions
-
-state = GlobalState()
-state._initialize_global_state(
-    GcsClientOptions.create(sys.argv[1], None, allow_cluster_id_nil=True, fetch_cluster_id_if_nil=False)
-)
-print(state.actor_table(None), state.job_table(), state.node_table())
-"""
-
-
-def test_a_file_of_keys_that_is_not_on_a_node_is_said_with_the_node(bench, tmp_path):
-    """And what to do; nothing is called."""
-    missing = str(tmp_path / "none.env")
-    with pytest.raises(RunStoppedError, match=r"env_file .*none\.env on .* cannot be read") as told:
-        bench.run("Telling", n=3, executor={"env_file": missing})
-    assert "every node" in str(told.value.hint)
-
-
-def test_a_ray_of_our_own_has_the_keys_of_the_run_in_its_environment(monkeypatch):
-    """And nowhere else: not in its logs, nor in the arguments of its processes."""
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    executor = RayExecutor(workers=1, start_timeout_s=60)
-    result = evaluate(
-        *([f"py:{HOSTILE}:Telling"], "hotpotqa:sample"),
-        max_examples=2,
-        progress=False,
-        executor=executor,
-    )
-    assert {row.response for row in result.rows} == {f"{KEY[-4:]} ***"}
-    link = executor._link
-    assert link is not None
-    try:
-        assert_nowhere(KEY, link.folder)
-    finally:
-        link.close()
 
 
 def assert_nowhere(key: str, *folders: str | Path) -> None:
@@ -121,100 +73,113 @@ def assert_nowhere(key: str, *folders: str | Path) -> None:
         assert key.encode() not in written, path
 
 
-def test_workers_stay_for_the_next_system(bench):
-    """A sweep of three points starts one actor for each place."""
-    journal = bench.folder / "journal"
-    systems = [f"py:{HOSTILE}:Placed:journal={journal},name={name}" for name in "abc"]
-    result = evaluate(
-        *(systems, bench.examples(30)),
-        executor=RayExecutor(bench.cluster.address, start_timeout_s=20),
-        progress=False,
+def test_a_file_of_keys_that_is_not_on_a_node_is_reported_with_the_node(bench, tmp_path):
+    """And what to do; nothing is called."""
+    missing = str(tmp_path / "none.env")
+    with pytest.raises(RunStoppedError, match=r"env_file .*none\.env on .* cannot be read") as told:
+        bench.run("Telling", n=3, executor={"env_file": missing})
+    assert "every node" in str(told.value.hint)
+
+
+OWN = f"""
+import os, signal, stat
+from pathlib import Path
+from cbcore import evaluate
+
+before = signal.getsignal(signal.SIGTERM)
+for name in "ab":
+    result = evaluate(["py:{HOSTILE}:Telling"], "hotpotqa:sample", max_examples=2, progress=False,
+                      executor="ray:workers=1")
+    print(*[row.response for row in result.rows], sep="|")
+folder = Path(os.environ["RAY_TMPDIR"])
+logs = [path for path in folder.rglob("*") if path.is_file()]
+print(bool(logs), any({KEY!r}.encode() in path.read_bytes() for path in logs))
+print(oct(stat.S_IMODE(folder.stat().st_mode)), os.environ["RAY_AUTH_MODE"])
+print(signal.getsignal(signal.SIGTERM) == before)
+print(folder)
+"""
+
+
+def test_a_ray_of_our_own_is_private_and_ends_with_the_program(tmp_path):
+    """Workers have the keys of its environment, and its logs do not. It serves several runs."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("RAY_")}
+    done = subprocess.run(
+        [sys.executable, "-c", OWN],
+        env={**environment, "OPENAI_API_KEY": KEY, "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=True,
     )
-    assert [row.system for row in result.rows] == [name for name in "abc" for _ in range(30)]
-    assert [row.error for row in result.rows] == [None] * 90
-    assert len({row.response for row in result.rows}) <= 2  # the second may be late for it all
-    assert result.config["repeated_calls"] == 0
-
-
-def test_a_budget_holds_for_all_workers_together(bench):
-    """It is kept by the run, which holds back what could exceed it."""
-    with pytest.raises(RunStoppedError, match="would exceed the budget of 1,000 tokens"):
-        bench.run("Dear", budget_tokens=1000)
-    assert sum(bench.calls().values()) == 10
-
-
-class Made:
-    """A bench of hostile.py, where it is unpickled."""
-
-    def __reduce__(self):
-        return eval, (f"__import__('runpy').run_path({str(HOSTILE)!r})['Sleeper']()",)
-
-
-def test_the_worker_of_an_abandoned_batch_is_replaced_and_not_heard_again(bench):
-    """However deep it sleeps."""
-    recipe = Recipe("sleeper", pickle.dumps(Made()))
-    crew = RayExecutor(bench.cluster.address, workers=1).open(recipe, workers=None)
-    try:
-        replies = []
-        for number, payload in enumerate((b"never", b"again")):
-            while not crew.free():
-                crew.wait(60)
-            crew.send(Batch(number, payload))
-            if payload == b"never":
-                crew.abandon(number)
-        while not replies:
-            replies = list(crew.wait(60))
-        assert [(reply.batch_id, reply.payload) for reply in replies] == [(1, b"again")]
-    finally:
-        crew.close()
-
-
-def test_a_ray_of_our_own_is_gone_with_the_executor(tmp_path):
-    """Its processes and its folder; `RAY_ADDRESS` is not set, so that there is none to join."""
-    executor = RayExecutor(workers=1, start_timeout_s=60)
-    system = f"py:{HOSTILE}:Steady"
-    result = evaluate(
-        [system], "hotpotqa:sample", max_examples=3, progress=False, executor=executor
-    )
-    assert [row.error for row in result.rows] == [None] * 3
-    link = executor._link
-    assert link is not None
-    folder = link.folder
-    assert _processes(folder)
-    assert Path(folder).stat().st_mode & 0o077 == 0  # nobody else looks into it
-    link.close()
-    assert not _processes(folder)
+    *lines, folder = done.stdout.split("\n")[:-1]
+    response = f"{KEY[-4:]} ***"
+    assert lines == [f"{response}|{response}"] * 2 + ["True False", "0o700 token", "True"]
     assert not Path(folder).exists()
+    assert not any(folder in line for line in command_lines())
 
 
-def _processes(folder: str) -> list[str]:
-    """The command lines that name a folder."""
-    found = []
+def command_lines():
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            line = path.read_text(errors="replace")
+            yield path.read_text(errors="replace")
         except OSError:
             continue
-        if folder in line:
-            found.append(line)
-    return found
 
 
-def test_a_cluster_is_joined_with_its_token_and_not_without(rig_class, monkeypatch):
-    """What is wrong is said, with the variables that help."""
-    monkeypatch.setenv("RAY_NUM_REDIS_GET_RETRIES", "2")
+JOINED = f"""
+import ray
+from cbcore import evaluate
+
+ray.init(address="{{address}}", logging_level="ERROR")
+result = evaluate(["py:{HOSTILE}:Steady"], "hotpotqa:sample", max_examples=2, progress=False,
+                  executor="ray")
+print([row.error for row in result.rows], ray.is_initialized())
+"""
+
+
+def test_a_program_that_has_joined_a_cluster_stays_in_it(bench):
+    code = JOINED.format(address=bench.cluster.address)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT_S, check=True
+    )
+    assert done.stdout == "[None, None] True\n"
+
+
+JOINS = f"""
+import sys
+from cb_ray import RayExecutor
+from cbcore import evaluate
+from cbcore.exceptions import CBError
+
+try:
+    result = evaluate(["py:{HOSTILE}:Steady"], "hotpotqa:sample", max_examples=1, progress=False,
+                      executor=RayExecutor(sys.argv[1]))
+    print([row.error for row in result.rows])
+except CBError as error:
+    print(error)
+"""
+
+
+def test_a_cluster_is_joined_with_its_token_and_not_without(rig_class):
+    """What is wrong is reported, with the variables that help."""
     right, wrong = "ab" * 32, "cd" * 32
     cluster = rig_class(nodes=1, environment={"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": right})
     try:
-        for token in (None, wrong):
-            if token is not None:
-                monkeypatch.setenv("RAY_AUTH_TOKEN", token)
-            with pytest.raises(RunError, match="it wants its token") as refused:
-                RayExecutor(cluster.address).open(Recipe("none", b""), workers=None)
-            assert "RAY_AUTH_TOKEN" in str(refused.value.hint)
-            assert wrong not in str(refused.value)
-        monkeypatch.setenv("RAY_AUTH_TOKEN", right)
-        executor = RayExecutor(cluster.address)
-        executor.open(Recipe("none", b""), workers=None).close()
+        for token in ("", wrong, right):
+            given = {"RAY_AUTH_TOKEN": token} if token else {}
+            done = subprocess.run(
+                [sys.executable, "-c", JOINS, cluster.address],
+                env={**os.environ, "RAY_NUM_REDIS_GET_RETRIES": "2", **given},
+                capture_output=True,
+                text=True,
+                timeout=LIMIT_S,
+                check=True,
+            )
+            if token == right:
+                assert done.stdout == "[None]\n"
+            else:
+                assert "could not be joined: it wants its token" in done.stdout
+                assert "Set RAY_AUTH_TOKEN" in done.stdout
+            assert wrong not in done.stdout
     finally:
         cluster.close()

@@ -1,129 +1,169 @@
-"""Starting Ray here or joining a cluster, and saying in words why that failed."""
+"""The Ray of this program: started here or joined, watched, and left when its head is gone."""
 
 from __future__ import annotations
 
-import contextlib
+import atexit
+import math
 import os
+import shutil
+import signal
 import socket
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
 from typing import Any
 
-import ray
+from cbcore.builtin.processes import count_processors
+from cbcore.exceptions import RunError
 
-from cb_ray.settings import Failure, Place, amounts
-
-_ray: Any = ray  # parts of which have no types
-_QUIET: Mapping[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
-
-_UNNEEDED = ("start_monitor", "start_log_monitor", "start_api_server")
-"""What adds nodes as they are wanted, brings logs to a terminal, and answers for a dashboard."""
+LOOK_S = 1.0
+_GONE_S = 15.0
+"""How long the head may not answer. After a minute, Ray itself would end the program."""
+_KNOCK_S = 3.0
 _LONG = 500
-_KNOCK_S = 10.0
+_SHORT = "/tmp"  # noqa: S108 - the paths of sockets must be short
 _HOW_TO_ENTER = (
-    "set RAY_AUTH_TOKEN, or RAY_AUTH_TOKEN_PATH to the file that holds the cluster's token; "
-    "with the token in ~/.ray/auth_token set RAY_AUTH_MODE=token"
+    "Set RAY_AUTH_TOKEN, or RAY_AUTH_TOKEN_PATH to the file that holds the cluster's token."
 )
 _REACH = (
-    "is `ray start --head` running there, and is this machine one of its nodes? From elsewhere use "
-    "`ray job submit`"
+    "Is `ray start --head` running there, and is this machine one of its nodes? From elsewhere use "
+    "`ray job submit`."
 )
 
+_lock = threading.Lock()
+_current: tuple[str, Cluster] | None = None
 
-def connect(place: Place) -> Failure | None:
-    """Start or join; None when this process is part of a cluster now."""
-    try:
-        if place.address is None:
-            _start(place)
-        else:
-            _knock(place.address)
-            ray.init(address=place.address, runtime_env=_environment(place), **_QUIET)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the user has to hear of it
-        return _refused(place, error)
-    return None
+
+def connect(
+    address: str | None, *, n_cpus: float, runtime_env: Mapping[str, Any] | None
+) -> Cluster:
+    """The connection of this program, which is made anew for other arguments.
+
+    A Ray that is started here has at least `n_cpus`. Raises `RunError` if that fails.
+    """
+    global _current  # noqa: PLW0603 - Ray has one connection in a program
+    key = repr((address, runtime_env, None if address else n_cpus))
+    with _lock:
+        if _current is None or _current[0] != key or not _current[1].is_alive:
+            if _current is not None:
+                _current[1].leave()
+            _current = key, Cluster(address, n_cpus, runtime_env)
+        return _current[1]
+
+
+class Cluster:
+    """A connection to Ray. One that the program has already is used, and not ended."""
+
+    problem: RunError | None = None
+    _folder: str | None = None
+
+    def __init__(
+        self, address: str | None, n_cpus: float, runtime_env: Mapping[str, Any] | None
+    ) -> None:
+        self._name = f"the cluster at {address}" if address else "Ray"
+        known: Any = sys.modules.get("ray")
+        self._is_own = known is None or not known.is_initialized()
+        if self._is_own and address is None:
+            self._folder = tempfile.mkdtemp(prefix="cb-ray-", dir=_SHORT)
+            os.environ["RAY_TMPDIR"] = self._folder
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        os.environ.setdefault("RAY_DEDUP_LOGS", "0")  # components print what they print
+        import ray  # which reads the environment now
+
+        self.ray: Any = ray  # parts of which have no types
+        if self._is_own:
+            self._join(address, n_cpus, runtime_env)
+        self._head: str = self.ray.get_runtime_context().gcs_address
+        self._left = threading.Event()
+        atexit.register(self.leave)
+        threading.Thread(target=self._watch, name="cb-ray-head", daemon=True).start()
+
+    def _join(
+        self, address: str | None, n_cpus: float, runtime_env: Mapping[str, Any] | None
+    ) -> None:
+        place: dict[str, Any] = {"address": address}
+        if address is None:
+            n_cpus = max(count_processors(), math.ceil(n_cpus))
+            place = {"address": "local", "include_dashboard": False, "num_cpus": n_cpus}
+        handler = signal.getsignal(signal.SIGTERM)
+        try:
+            if address is not None and address != "auto":
+                _knock(address)  # Ray would try for a minute
+            self.ray.init(**place, runtime_env=runtime_env, logging_level="ERROR")
+        except Exception as error:
+            raise self._describe_refusal(error) from error
+        finally:
+            if threading.current_thread() is threading.main_thread():
+                signal.signal(signal.SIGTERM, handler)  # Ray has set one
+
+    def _describe_refusal(self, error: BaseException) -> RunError:
+        causes = [error]
+        while cause := causes[-1].__cause__ or causes[-1].__context__:
+            causes.append(cause)
+        if any("InvalidAuthToken" in str(one) or "uthenticat" in str(one) for one in causes):
+            reason = "it wants its token, and was shown none or another"
+            return RunError(f"{self._name} could not be joined: {reason}.", hint=_HOW_TO_ENTER)
+        done = "joined" if self._folder is None else "started here"
+        reason = " ".join(str(causes[-1]).split())[-_LONG:] or repr(causes[-1])
+        hint = _REACH if self._folder is None else None
+        return RunError(f"{self._name} could not be {done}: {reason}", hint=hint)
+
+    def check(self) -> None:
+        """Raise `RunError` if the head is gone."""
+        if self.problem is not None:
+            raise self.problem
+
+    @property
+    def is_alive(self) -> bool:
+        return self.problem is None and bool(self.ray.is_initialized())
+
+    def leave(self) -> None:
+        """End the connection, and a Ray that was started here."""
+        atexit.unregister(self.leave)
+        self._left.set()
+        if self._is_own:
+            self.ray.shutdown()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _watch(self) -> None:
+        """Notice that the head is gone: calls would wait for it, and Ray would end the program."""
+        seen = time.monotonic()
+        while not self._left.wait(LOOK_S):
+            try:
+                _knock(self._head)
+                seen = time.monotonic()
+            except OSError as error:
+                if time.monotonic() - seen > _GONE_S:
+                    self.problem = RunError(
+                        f"The head of {self._name} does not answer: {error}.",
+                        hint="Run the same command again when it does: finished outputs are kept.",
+                    )
+                    self._left.wait(2 * LOOK_S)  # until nobody waits for a reply
+                    self.leave()
+
+    def count_places(self, **wanted: float) -> int:
+        """How many workers fit that want so much of each resource, at least one."""
+        has = self.ray.cluster_resources()
+        room = [has.get(name, 0.0) // amount for name, amount in wanted.items() if amount]
+        return max(1, int(min(room, default=1)))
+
+    def describe_room(self) -> str:
+        """What the cluster has, and what of it is free."""
+        try:
+            _knock(self._head)
+        except OSError as error:
+            return f"its head does not answer: {error}"
+        has, free = self.ray.cluster_resources(), self.ray.available_resources()
+        kinds = [
+            f"{free.get(kind, 0):g} of {has.get(kind, 0):g} {kind}s" for kind in ("CPU", "GPU")
+        ]
+        return f"{' and '.join(kinds)} are free"
 
 
 def _knock(address: str) -> None:
-    """Raise OSError where nothing listens; Ray would try for a minute, and not say that."""
-    host, colon, port = address.rpartition(":")
-    if colon and port.isdigit():
-        socket.create_connection((host.strip("[]"), int(port)), timeout=_KNOCK_S).close()
-
-
-def _start(place: Place) -> None:
-    _leave_out()
-    wanted = (place.workers or 1) * place.num_cpus
-    ray.init(
-        address="local",
-        # As many as were asked for by number, however few cores there are.
-        num_cpus=max(_cores(), -int(-wanted // 1)),
-        include_dashboard=False,
-        runtime_env=_environment(place),
-        _temp_dir=f"{place.folder}/r",  # which Ray opens to everybody; the folder itself stays ours
-        **_QUIET,
-    )
-
-
-def _leave_out() -> None:
-    """Let a Ray of our own be started without what only a cluster needs.
-
-    Nothing asks for less of it by a setting, and these take a good third of its start. A Ray that
-    knows no such names starts them.
-    """
-    with contextlib.suppress(ImportError):
-        from ray._private.node import Node
-
-        for name in _UNNEEDED:
-            if hasattr(Node, name):
-                setattr(Node, name, lambda *_, **__: None)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _environment(place: Place) -> dict[str, Any] | None:
-    return dict(place.runtime_env) if place.runtime_env else None
-
-
-def _refused(place: Place, error: Exception) -> Failure:
-    chain = list(_chain(error))
-    cause = " ".join(str(chain[-1]).split())
-    if place.address is None:
-        return Failure(f"Ray could not be started here: {cause[-_LONG:] or repr(error)}")
-    told = f"the cluster at {place.address} could not be joined"
-    if any("InvalidAuthToken" in str(one) or "uthenticat" in str(one) for one in chain):
-        return Failure(f"{told}: it wants its token, and was shown none or another", _HOW_TO_ENTER)
-    if "ersion mismatch" in cause:
-        hint = "use the cluster's versions of Python and Ray here"
-        return Failure(f"{told}: {cause[:_LONG]}", hint)
-    return Failure(f"{told}: {cause[-_LONG:] or repr(error)}", _REACH)
-
-
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
-
-
-def places(place: Place) -> int:
-    """How many workers fit into all nodes that are alive, at least one."""
-    fit = 0
-    for node in _alive(_ray.nodes()):
-        has = node.get("Resources", {})
-        room = [has.get("CPU", 0.0) // place.num_cpus] if place.num_cpus else []
-        room += [has.get("GPU", 0.0) // place.num_gpus] if place.num_gpus else []
-        fit += int(min(room, default=1))
-    return max(1, fit)
-
-
-def _alive(nodes: Iterable[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
-    return (node for node in nodes if node.get("Alive"))
-
-
-def described() -> str:
-    """What the cluster has, and what of it is free, in words. Waits for a head that is gone."""
-    has, free = _ray.cluster_resources(), _ray.available_resources()
-    return (
-        f"the cluster has {amounts(has.get('CPU', 0), has.get('GPU', 0))}, of which "
-        f"{amounts(free.get('CPU', 0), free.get('GPU', 0))} are free"
-    )
+    """Raise OSError if nobody listens."""
+    host, _, port = address.rpartition(":")
+    socket.create_connection((host.strip("[]"), int(port)), timeout=_KNOCK_S).close()

@@ -1,7 +1,7 @@
 """A file of variables on a node: by it, keys reach workers without leaving the node.
 
-What a run passes to Ray, be it an argument, an environment of a task or a setting of the job, is
-Ray's from then on: it stands in its logs, its tables or its dashboard. The name of a file may.
+What a run passes to Ray, be it an argument, an environment of a task or a setting of the job,
+stands in Ray's logs, its tables or its dashboard. The name of a file may.
 """
 
 from __future__ import annotations
@@ -10,37 +10,33 @@ import re
 import socket
 from pathlib import Path
 
-_LINE = re.compile(r"(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?P<value>.*)")
-_QUOTES = ("'", '"')
+from cbcore.exceptions import UsageError
+
+_LINE = re.compile(
+    r"(?:export\s+)?(?P<name>[A-Za-z_]\w*)\s*=\s*(?P<quote>['\"]?)(?P<value>.*)(?P=quote)"
+)
 
 
-class EnvFileError(Exception):
-    """The file of variables cannot be used. What stands in it is in no message."""
-
-
-def read(path: str) -> dict[str, str]:
+def read_variables(path: str) -> dict[str, str]:
     """The variables of a file, one `NAME=value` in each line; quotes around a value are not of it.
 
-    Empty lines and those that begin with `#` are passed over, and so is `export` before a name.
+    Empty lines and those that begin with `#` are skipped, and so is `export` before a name. Raises
+    `UsageError`, which shows nothing of what is in the file.
     """
-    try:
-        lines = Path(path).expanduser().read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise EnvFileError(f"{_place(path)} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise EnvFileError(f"{_place(path)} cannot be read: it is not UTF-8") from None
     found = {}
-    for number, line in enumerate(map(str.strip, lines), 1):
-        if not line or line.startswith("#"):
-            continue
-        if (match := _LINE.fullmatch(line)) is None:
-            raise EnvFileError(f"{_place(path)}, line {number} is not NAME=value")
-        value = match["value"]
-        if len(value) > 1 and value[0] == value[-1] and value[0] in _QUOTES:
-            value = value[1:-1]
-        found[match["name"]] = value
+    try:
+        for number, line in enumerate(Path(path).expanduser().read_text("utf-8").splitlines(), 1):
+            if line.strip() and not line.lstrip().startswith("#"):
+                match = _LINE.fullmatch(line.strip())
+                if match is None:
+                    raise ValueError(f"line {number} is not NAME=value")
+                found[match["name"]] = match["value"]
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        if isinstance(error, UnicodeDecodeError):
+            reason = "it is not UTF-8"
+        raise UsageError(
+            f"env_file {path} on {socket.gethostname()} cannot be read: {reason}.",
+            hint="Put the file on every node, or set the variables where `ray start` is called.",
+        ) from None
     return found
-
-
-def _place(path: str) -> str:
-    return f"env_file {path} on {socket.gethostname()}"
