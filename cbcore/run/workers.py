@@ -247,9 +247,10 @@ def _warm_up(system: Any) -> None:
 
 
 def _write_problem(error: BaseException) -> bytes:
-    reason, hint = describe_exception(error), _BY_SPEC
+    reason = describe_exception(error)
+    hint: str | None = _BY_SPEC
     if isinstance(error, CBError):
-        reason, hint = error.message, error.hint or hint
+        reason, hint = error.message, error.hint
     problem = WorkerError(redact(f"A worker could not begin: {reason}"), hint=hint)
     return pickle.dumps((None, problem, 0.0, 0.0))
 
