@@ -8,16 +8,14 @@ import pickle
 import random
 import socket
 import threading
+from concurrent.futures import Future
 from html import escape
 
-import attrs
-
-from cb_testing.benches import TrialBench, TrialKit
 from cbcore import Component, DataError, MissingScoreError
 from cbcore.builtin.processes import Processes
 from cbcore.json_data import to_json_safe
-from cbcore.workers import Reply
-from tests.inline_executor import InlineCrew
+from cbcore.protocols import WorkerLost
+from tests.inline_executor import Inline
 
 
 class Evaluator:
@@ -541,107 +539,102 @@ class WritesNothing(Writer):
 
 
 class Here(Processes):
-    def open(self, recipe, *, workers):
-        return InlineCrew(recipe, workers)
+    def open(self, worker, *, workers):
+        return Inline().open(worker, workers=workers)
 
 
 class TwoMany(Processes):
-    def open(self, recipe, *, workers):
-        return super().open(recipe, workers=workers + 2)
+    def open(self, worker, *, workers):
+        return super().open(worker, workers=workers + 2)
 
 
 class Wrapped:
     """Processes, of which a part is done wrong."""
 
-    def __init__(self, crew):
-        self.crew = crew
+    def __init__(self, pool):
+        self.pool = pool
+        self.tasks = {}
 
     def __getattr__(self, name):
-        return getattr(self.crew, name)
+        return getattr(self.pool, name)
+
+    def submit(self, task, begin):
+        told = Future()
+        self.tasks[told] = self.pool.submit(task, begin)
+        self.tasks[told].add_done_callback(lambda reply: self.tell(told, reply))
+        return told
+
+    def tell(self, told, reply):
+        if (error := reply.exception()) is not None:
+            told.set_exception(self.change_error(error))
+        else:
+            told.set_result(self.change_reply(reply.result()))
+
+    def change_error(self, error):
+        return error
+
+    def change_reply(self, reply):
+        return reply
+
+    def end(self, told):
+        self.pool.end(self.tasks[told])
 
 
 class _Garbled(Wrapped):
-    def wait(self, timeout_s):
-        told = self.crew.wait(timeout_s)
-        return [attrs.evolve(r, payload=r.payload and r.payload[:50_000]) for r in told]
+    def change_reply(self, reply):
+        output, *others = pickle.loads(reply)
+        return pickle.dumps(({**output, "response": output["response"][:50_000]}, *others))
 
 
 class Garbles(Processes):
-    def open(self, recipe, *, workers):
-        return _Garbled(super().open(recipe, workers=workers))
+    def open(self, worker, *, workers):
+        return _Garbled(super().open(worker, workers=workers))
+
+
+class _Eager(Wrapped):
+    def submit(self, task, begin):
+        begin()
+        return super().submit(task, lambda: None)
+
+
+class BeginsEarly(Processes):
+    def open(self, worker, *, workers):
+        return _Eager(super().open(worker, workers=workers))
 
 
 class _Silent(Wrapped):
-    def wait(self, timeout_s):
-        told = self.crew.wait(timeout_s)
-        return [r if r.lost is None else Reply(r.batch_id, b"") for r in told]
+    def change_error(self, error):
+        return WorkerLost()
 
 
 class HidesLosses(Processes):
-    def open(self, recipe, *, workers):
-        return _Silent(super().open(recipe, workers=workers))
+    def open(self, worker, *, workers):
+        return _Silent(super().open(worker, workers=workers))
 
 
-class _Insisting(Wrapped):
-    def __init__(self, crew):
-        super().__init__(crew)
-        self.late = []
-
-    def abandon(self, batch_id):
-        self.crew.abandon(batch_id)
-        self.late.append(Reply(batch_id, lost="it was abandoned"))
-
-    def wait(self, timeout_s):
-        late, self.late = self.late, []
-        return [*late, *self.crew.wait(timeout_s)]
+class _Careless(Wrapped):
+    def end(self, told):
+        self.pool.end(self.tasks[told])
+        for task in self.tasks.values():
+            self.pool.end(task)
 
 
-class RepliesLate(Processes):
-    def open(self, recipe, *, workers):
-        return _Insisting(super().open(recipe, workers=workers))
+class EndsAll(Processes):
+    def open(self, worker, *, workers):
+        return _Careless(super().open(worker, workers=workers))
 
 
 class _Polite(Wrapped):
     def close(self):
-        is_busy = any(worker.batch_id is not None for worker in self.crew._workers)
-        self.crew.close()
+        is_busy = any(not told.done() for told in self.tasks)
+        self.pool.close()
         if is_busy:
             raise RuntimeError("a worker is at work")
 
 
 class WillNotClose(Processes):
-    def open(self, recipe, *, workers):
-        return _Polite(super().open(recipe, workers=1))
-
-
-class _Staying(Wrapped):
-    def reopen(self, recipe):
-        pass
-
-
-class KeepsBench(Processes):
-    def open(self, recipe, *, workers):
-        return _Staying(super().open(recipe, workers=workers))
-
-
-class _Thrifty(TrialKit):
-    def open(self, workers, after=None):
-        bench = super().open(workers)
-        return _Unspent(bench.workers, bench.home)
-
-
-class _Unspent(TrialBench):
-    is_spent = property(lambda self: False, lambda self, value: None)
-
-
-class KeepsSpent(Processes):
-    """Its workers do not look whether their bench is spent."""
-
-    def open(self, recipe, *, workers):
-        kit = pickle.loads(recipe.payload)
-        return super().open(
-            attrs.evolve(recipe, payload=pickle.dumps(_Thrifty(kit.home))), workers=workers
-        )
+    def open(self, worker, *, workers):
+        return _Polite(super().open(worker, workers=1))
 
 
 class Tokenizer:
@@ -735,13 +728,12 @@ WRONG = [
     ("reporter-copes", "reporter", NoRowsNoReport, "a result without rows"),
     ("reporter-pure", "reporter", ChangesResult, "the result was another"),
     ("executor-replies", "executor", Garbles, "byte for byte"),
-    ("executor-size", "executor", TwoMany, "start no more than workers=2: size is 4"),
+    ("executor-size", "executor", TwoMany, "start no more than workers=2: n_workers is 4"),
+    ("executor-size", "executor", BeginsEarly, "when a worker takes it: 3 began on 2 workers"),
     ("executor-lost", "executor", Here, "in another process than that of the run"),
-    ("executor-lost", "executor", HidesLosses, "reply with lost=CAUSE"),
-    ("executor-abandons", "executor", RepliesLate, "no more to a batch that was abandoned"),
+    ("executor-lost", "executor", HidesLosses, "say in `WorkerLost` how the worker ended"),
+    ("executor-ends", "executor", EndsAll, "end no other worker than that of the task"),
     ("executor-closes", "executor", WillNotClose, "it raised RuntimeError: a worker is at work"),
-    ("executor-reopens", "executor", KeepsBench, "answer with the bench of the other recipe"),
-    ("executor-spent", "executor", KeepsSpent, "it was sent another batch"),
     ("tokenizer-counts", "tokenizer", Halves, "return a whole number of tokens, not 0.0"),
     ("tokenizer-counts", "tokenizer", AlwaysOne, "no tokens in an empty text"),
 ]  # fmt: skip

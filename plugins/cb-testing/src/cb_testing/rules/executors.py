@@ -1,21 +1,30 @@
-"""Executors and tokenizers: batches that are answered or lost once, and counts that can be trusted.
+"""Executors and tokenizers: tasks that are answered or lost once, and counts that can be trusted.
 
-Executors are tried with workers that do as they are told; see `cb_testing.benches`.
+Executors are tried with workers that do as they are told; see `cb_testing.worker_trials`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
-import os
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from concurrent.futures import Future
+from typing import Any
 
 from cb_testing import samples
-from cb_testing.benches import ANSWER, DIE, HANG, HERE, MARK, SPEND, trial_recipe
 from cb_testing.cases import Case
 from cb_testing.rule_registry import Unchecked, rule
-from cbcore.workers import Batch, Reply
+from cb_testing.worker_trials import (
+    ANSWER,
+    DIE,
+    HANG,
+    HERE,
+    pack_trial_task,
+    pack_trial_worker,
+)
+from cbcore.protocols import WorkerLost
+from cbcore.run.workers import read_reply
 
 WORKERS = 2
 _LONGEST_S = 120.0
@@ -25,40 +34,52 @@ _SAME_PROCESS = "its workers are the process of the run"
 
 
 class _Trial:
-    """A crew under test, used as a run uses one."""
+    """A pool under test, used as a run uses one."""
 
     def __init__(self, case: Case) -> None:
-        self.crew = case.value.open(trial_recipe(), workers=WORKERS)
-        self.waited: list[Reply] = []
-        self.overfull = 0
-        self._numbers = itertools.count()
+        self.pool = case.value.open(pack_trial_worker(), workers=WORKERS)
+        self.n_begun = 0
+        self._lock = threading.Lock()
 
-    def send(self, payload: bytes) -> int:
-        """Send a batch as soon as a worker is free; its number."""
+    def submit(self, do: str, text: str = "") -> Future[bytes]:
+        future: Future[bytes] = self.pool.submit(pack_trial_task(do, text), self._begin)
+        return future
+
+    def _begin(self) -> None:
+        with self._lock:
+            self.n_begun += 1
+
+    def answer(self, do: str = ANSWER, text: str = "") -> dict[str, Any]:
+        return read_output(self.submit(do, text))
+
+    def hang(self, n_more: int = 0) -> list[Future[bytes]]:
+        """A task that never ends for each worker, and some more. Empty if they end at once, in the
+        process of the test."""
+        tasks = [self.submit(HANG) for _ in range(self.pool.n_workers + n_more)]
         until = time.monotonic() + _LONGEST_S
-        while not (free := self.crew.free()):
+        while self.n_begun < self.pool.n_workers:
             if time.monotonic() > until:
-                raise TimeoutError(f"no worker got free in {_LONGEST_S:g} s")
-            self.waited += self.crew.wait(_MOMENT_S)
-        self.overfull = max(self.overfull, free)
-        number = next(self._numbers)
-        self.crew.send(Batch(number, payload))
-        return number
+                raise TimeoutError(f"{self.n_begun} tasks began in {_LONGEST_S:g} s")
+            time.sleep(_MOMENT_S / 10)
+        time.sleep(_MOMENT_S)
+        is_here = any(task.done() and read_output(task)["response"] == HERE for task in tasks)
+        return [] if is_here else tasks
 
-    def replies(self, n: int) -> list[Reply]:
-        """So many replies, with those that came while one was waiting for a worker."""
+    def end(self, tasks: list[Future[bytes]]) -> None:
+        """End tasks that hang, those that begin only then, too."""
         until = time.monotonic() + _LONGEST_S
-        while len(self.waited) < n:
-            if time.monotonic() > until:
-                raise TimeoutError(f"{len(self.waited)} of {n} replies came in {_LONGEST_S:g} s")
-            self.waited += self.crew.wait(_MOMENT_S)
-        found, self.waited = self.waited[:n], self.waited[n:]
-        return found
+        while any(not task.done() for task in tasks) and time.monotonic() < until:
+            for task in tasks:
+                self.pool.end(task)
+            time.sleep(_MOMENT_S / 10)
 
-    def answer(self, payload: bytes) -> Reply:
-        self.send(payload)
-        (reply,) = self.replies(1)
-        return reply
+
+def read_output(reply: Future[bytes]) -> dict[str, Any]:
+    call = read_reply(reply.result(_LONGEST_S))
+    if call.error is not None:
+        raise call.error
+    output: dict[str, Any] = call.output
+    return output
 
 
 @contextlib.contextmanager
@@ -67,122 +88,83 @@ def _trial(case: Case) -> Iterator[_Trial]:
     try:
         yield trial
     finally:
-        trial.crew.close()
+        trial.pool.close()
 
 
 @rule("executor-replies", "executor")
 def replies(case: Case) -> Iterator[str]:
-    """Every batch is answered once, by the bytes that its worker returned."""
+    """Every task is answered once, by the bytes that its worker returned."""
     with _trial(case) as trial:
-        payloads = [b"%s %d" % (ANSWER, number) + bytes(number * 5000) for number in range(12)]
-        numbers = {trial.send(payload): payload for payload in payloads}
-        found = trial.replies(len(payloads))
-        found += trial.crew.wait(0.0)
-        if sorted(reply.batch_id for reply in found) != sorted(numbers):
-            yield f"reply once to each batch: {len(found)} replies came to {len(numbers)}"
-        for reply in found:
-            if reply.payload is None:
-                yield f"reply with what the worker returned: a batch was lost ({reply.lost})"
-            elif not reply.payload.endswith(numbers.get(reply.batch_id, b"?")):
-                yield "hand on what the worker returned, byte for byte"
+        texts = [f"{number} " + "x" * number * 5000 for number in range(12)]
+        tasks = [trial.submit(ANSWER, text) for text in texts]
+        found = [read_output(task)["response"] for task in tasks]
+    if found != texts:
+        yield "hand on what the worker returned, byte for byte"
 
 
 @rule("executor-size", "executor")
 def size(case: Case) -> Iterator[str]:
-    """No more workers than asked for, and each is told of how many it is one."""
+    """No more workers than asked for, each with one task, which begins when the worker takes it."""
     with _trial(case) as trial:
-        first = trial.answer(ANSWER)
-        n = trial.crew.size
-        if not 1 <= n <= WORKERS or trial.overfull > n:
-            yield f"start no more than workers={WORKERS}: size is {n}, {trial.overfull} were free"
-        told = _told(first)
-        if told and told[1] != str(n):
-            yield f"open the recipe with workers=size: it was {told[1]}, and size is {n}"
+        n = trial.pool.n_workers
+        if not 1 <= n <= WORKERS:
+            yield f"start no more than workers={WORKERS}: n_workers is {n}"
+            return
+        tasks = trial.hang(n_more=1)
+        if not tasks:
+            yield Unchecked(_SAME_PROCESS)
+        elif trial.n_begun > n:
+            yield f"begin a task when a worker takes it: {trial.n_begun} began on {n} workers"
+        trial.end(tasks)
 
 
 @rule("executor-lost", "executor")
 def lost(case: Case) -> Iterator[str]:
-    """A worker that dies is told as lost, with the cause in words, and is replaced."""
+    """A worker that dies raises `WorkerLost` with the cause in words, and is replaced."""
     with _trial(case) as trial:
-        reply = trial.answer(DIE)
-        if reply.payload == HERE:
-            yield "let calls run in another process than that of the run"
-            return
-        if reply.payload is not None or not (reply.lost or "").strip():
-            yield f"reply with lost=CAUSE to the batch of a worker that died, not {reply!r}"
+        try:
+            if trial.answer(DIE)["response"] == HERE:
+                yield "let calls run in another process than that of the run"
+                return
+        except WorkerLost as error:
+            if not str(error).strip():
+                yield "say in `WorkerLost` how the worker ended"
         for _ in range(2 * WORKERS):
-            if trial.answer(ANSWER).payload is None:
-                yield "replace a worker that died: a batch after it was lost, too"
+            try:
+                trial.answer()
+            except WorkerLost:
+                yield "replace a worker that died: a task after it was lost, too"
                 return
 
 
-@rule("executor-abandons", "executor")
-def abandons(case: Case) -> Iterator[str]:
-    """A batch that is abandoned is never replied to, and its worker is replaced."""
+@rule("executor-ends", "executor")
+def ends(case: Case) -> Iterator[str]:
+    """`end` ends the worker of a task, whose future raises `WorkerLost`, and replaces it."""
     with _trial(case) as trial:
-        hanging = [trial.send(HANG) for _ in range(trial.crew.size)]
-        early = trial.crew.wait(_MOMENT_S)
-        if any(reply.payload == HERE for reply in early):
+        tasks = trial.hang()
+        if not tasks:
             yield Unchecked(_SAME_PROCESS)
             return
-        for number in hanging:
-            trial.crew.abandon(number)
-        later = [trial.answer(ANSWER) for _ in range(2)]
-        if {reply.batch_id for reply in later} & set(hanging):
-            yield "reply no more to a batch that was abandoned"
-        elif any(reply.payload is None for reply in later):
-            yield "replace the worker of an abandoned batch: a batch after it was lost"
-
-
-@rule("executor-spent", "executor")
-def spent(case: Case) -> Iterator[str]:
-    """A worker whose bench is spent hands on its reply, and gets no other batch."""
-    with _trial(case) as trial:
-        # One more than there are workers: where none is replaced, one of them comes again.
-        told = [_told(trial.answer(SPEND)) for _ in range(trial.crew.size + 1)]
-    if not all(told):
-        yield "hand on the reply of a worker that is spent, and replace it"
-    elif told[0][0] == str(os.getpid()):
-        yield Unchecked(_SAME_PROCESS)
-    elif len({process for process, *_ in told}) < len(told):
-        yield "replace a worker when its bench is spent: it was sent another batch"
-
-
-@rule("executor-reopens", "executor")
-def reopens(case: Case) -> Iterator[str]:
-    """Workers that `reopen` are free when they have another bench, and answer with that."""
-    with _trial(case) as trial:
-        if not hasattr(trial.crew, "reopen"):
-            return
-        for _ in range(WORKERS):
-            trial.answer(ANSWER)
-        trial.crew.reopen(trial_recipe(MARK))
-        told = [trial.answer(ANSWER) for _ in range(2 * WORKERS)]
-        if not all((reply.payload or b"").endswith(MARK) for reply in told):
-            yield "answer with the bench of the other recipe, once `reopen` has been called"
-        if trial.crew.wait(0.0):
-            yield "reply once to each batch, `reopen` or not"
+        trial.pool.end(tasks[0])
+        if not isinstance(tasks[0].exception(_LONGEST_S), WorkerLost):
+            yield "raise WorkerLost for a task that was ended"
+        time.sleep(_MOMENT_S)
+        if any(task.done() for task in tasks[1:]):
+            yield "end no other worker than that of the task"
+        trial.end(tasks)
+        trial.answer()
 
 
 @rule("executor-closes", "executor")
 def closes(case: Case) -> Iterator[str]:
     """`close` ends workers that are at work, too, and does not wait for them."""
     trial = _Trial(case)
+    if not trial.hang():
+        yield Unchecked(_SAME_PROCESS)
     started = time.monotonic()
-    try:
-        trial.send(HANG)
-        if any(reply.payload == HERE for reply in trial.crew.wait(_MOMENT_S)):
-            yield Unchecked(_SAME_PROCESS)
-        started = time.monotonic()
-    finally:
-        trial.crew.close()
+    trial.pool.close()
     if time.monotonic() - started > _LONGEST_S / 4:
         yield f"end workers at once: close() took {time.monotonic() - started:.0f} s"
-
-
-def _told(reply: Reply) -> Sequence[str]:
-    """The process of a worker, the number of workers, and what it was sent."""
-    return (reply.payload or b"").decode().split(" ")[:3] if reply.payload else ()
 
 
 @rule("tokenizer-counts", "tokenizer")
