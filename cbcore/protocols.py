@@ -219,9 +219,11 @@ class WorkerPool(Protocol):
     since the time limit of the call starts then. If the worker dies, the future raises
     `WorkerLost`; other tasks are not affected, and another worker takes its place. `end` ends the
     worker that holds a task. `close` ends all of them, also those at work, and does not hang.
+    `cbcore.run.threaded_pool.ThreadedPool` is a pool of workers that block.
     """
 
-    n_workers: int
+    @property
+    def n_workers(self) -> int: ...
 
     def submit(self, task: bytes, begin: Callable[[], None]) -> Future[bytes]: ...
 

@@ -54,7 +54,7 @@ class RunConfig(TypedDict, total=False):
     ]
     state_reason: Annotated[str, "why it did not finish; only then"]
     spent: Annotated[dict[str, float], "`tokens` and `usd` of the calls; with a budget"]
-    repeated_calls: Annotated[int, "calls sent again after workers were lost; with an executor"]
+    repeated_calls: Annotated[int, "calls repeated after a worker was lost; with an executor"]
     rescored_from: Annotated[str, "the run whose outputs were scored anew; only then"]
     sharding: Annotated[
         dict[str, Any],
