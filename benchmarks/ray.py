@@ -52,12 +52,12 @@ def _measure(
     report: Report, python: str, work: str, options: dict[str, float], rounds: int
 ) -> Rows:
     cases = {
-        case: functools.partial(run_worker, python, "crews", "rows", {"case": case, **options})
+        case: functools.partial(run_worker, python, "executors", "rows", {"case": case, **options})
         for case in CASES
     }
     if options["takes_s"]:
         bare = {"large": options["large"], "takes_s": options["takes_s"]}
-        cases[BARE] = functools.partial(run_worker, python, "crews", "bare", bare)
+        cases[BARE] = functools.partial(run_worker, python, "executors", "bare", bare)
     columns = ["case", "ms/row, best", "median", "CPU ms/row of all", "of the driver", "s to start"]
     table = Table(f"{work}, {options['large']:,.0f} rows", columns)
     report.tables.append(table)
@@ -148,7 +148,9 @@ def _add_whole_runs(report: Report, python: str, computed: float | None, *, quic
     for n in QUICK_WHOLE if quick else WHOLE:
         options = {"n": n, "takes_s": TAKES_S}
         cases = {
-            case: functools.partial(run_worker, python, "crews", "whole", {"case": case, **options})
+            case: functools.partial(
+                run_worker, python, "executors", "whole", {"case": case, **options}
+            )
             for case in CASES
         }
         found = interleaved(cases, 1 if quick else 2)
