@@ -683,14 +683,14 @@ def test_rows_in_another_order_are_put_in_theirs(tmp_path):
 
 
 def test_a_lost_example_is_found_though_others_are_repeated(tmp_path):
-    """Examples are counted, not rows."""
+    """A part of the examples has rows."""
 
     def change(number, document):
         lost = document["rows"][0]["example_id"]
         document["rows"] = [row for row in document["rows"] if row["example_id"] != lost]
 
     paths = saved_as_json(tmp_path, change=change, repeats=3)
-    with pytest.raises(ResultError, match="rows of 'a' for 38 of 40 examples"):
+    with pytest.raises(ResultError, match="have 114 rows of 'a' for 40 examples"):
         merge(paths, cache_dir=tmp_path / "none")
 
 
@@ -699,7 +699,7 @@ def test_a_lost_row_of_the_store_is_found(store):
     ids = [sharded(store, number) for number in (1, 2)]
     with sqlite3.connect(find_store(store)) as database:
         database.execute("DELETE FROM rows WHERE position=4")
-    with pytest.raises(ResultError, match="rows of 'a' for 19 of 20 examples"):
+    with pytest.raises(ResultError, match="have 19 rows of 'a' for 20 examples"):
         merge(ids, cache_dir=store)
     assert len(saved_runs(store)) == 2
 
@@ -837,7 +837,7 @@ def test_a_damaged_record_is_reported(tmp_path, changed):
         ({"system": []}, "'system' of row 1 cannot be"),
         ({"metadata": "x"}, "'metadata' of row 1 cannot be"),
         ({"position": "x"}, "'position' of row 1 cannot be"),
-        ({"position": 0}, "rows of 'a' for 3 of 4 examples"),
+        ({"position": 0}, "have 3 rows of 'a' for 4 examples"),
     ],
 )
 def test_a_damaged_row_is_reported(tmp_path, changed, problem):

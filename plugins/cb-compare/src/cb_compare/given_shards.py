@@ -15,7 +15,7 @@ from cbcore.exceptions import ResultError, UsageError
 from cbcore.results import EvalResult, EvalRow, RunConfig
 from cbcore.store.saved_runs import SavedRun, find_run, is_exported, is_file, saved_runs
 
-MAY_DIFFER = frozenset(
+_MAY_DIFFER = frozenset(
     {
         *("shard", "concurrency", "fresh", "no_examples"),
         *("max_errors", "fail_fast", "budget_tokens", "budget_usd"),
@@ -161,7 +161,7 @@ def _check_equal(
 def describe_request(config: RunConfig) -> dict[str, Any]:
     """What was asked for, as far as it decides about rows and metrics."""
     settings = config.get("settings", {})
-    found = {key: settings[key] for key in settings.keys() - MAY_DIFFER}
+    found = {key: settings[key] for key in settings.keys() - _MAY_DIFFER}
     found["number of shards"] = str(settings.get("shard")).rpartition("/")[2]
     for key in _COMPARED:
         places = _PLACES_OF_DATA if key == "datasets" else ()

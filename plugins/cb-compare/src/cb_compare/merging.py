@@ -14,7 +14,6 @@ from typing import Any, cast
 import attrs
 
 from cb_compare.given_shards import (
-    MAY_DIFFER,
     GivenShard,
     check_agreement,
     check_same_run,
@@ -32,14 +31,15 @@ from cbcore.plugins import Catalog, default_catalog
 from cbcore.plugins.manager import HookManager
 from cbcore.protocols import Example, Output
 from cbcore.results import EvalResult, EvalRow, RunConfig, Texts
+from cbcore.results.eval_row import POSITIONS
 from cbcore.results.sections import add_hook_sections, make_sections
 from cbcore.results.summary import mark_idle
 from cbcore.secrets import hide
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import configure
 from cbcore.settings.plugin_options import read_plugin_options
-from cbcore.store.database import Store, find_store, now
-from cbcore.store.rows import COPY_ROWS, JoinedRows, StoredTexts
+from cbcore.store.database import Reader, Store, find_store, now
+from cbcore.store.rows import COPY_ROWS, JoinedRows, StoredRows, StoredTexts
 from cbcore.store.saved_runs import SavedRun, saved_runs
 from cbcore.store.stand_ins import StoredSystem
 from cbcore.store.transfer import import_run, remove_runs
@@ -87,26 +87,26 @@ def merge(
     check_agreement(shards)
     path = find_store(cache_dir)
     is_own = all(s.saved and s.saved.path == path and s.saved.origin != "imported" for s in shards)
-    merging = Merging(
-        shards=shards,
-        config=_join_configs(shards, missing),
-        catalog=catalog or default_catalog(),
-        is_trusted=trusted or is_own,
-    )
+    origin = "own" if is_own else "trusted" if trusted else "imported"
+    config = _join_configs(shards, missing)
+    merging = Merging(shards, config, catalog or default_catalog(), origin)
     if any(shard.saved is None for shard in shards):
         return merging.join_in_memory()
-    origin = "own" if is_own else "trusted" if trusted else "imported"
-    return merging.join_in_store(cache_dir, origin, argv)
+    return merging.join_in_store(cache_dir, argv)
 
 
-@attrs.define(eq=False, kw_only=True)
+@attrs.define(eq=False)
 class Merging:
     """Shards on the way to one result with a configuration."""
 
     shards: Sequence[GivenShard]
     config: dict[str, Any]
     catalog: Catalog
-    is_trusted: bool
+    origin: str
+
+    @property
+    def is_trusted(self) -> bool:
+        return self.origin != "imported"
 
     def join_in_memory(self) -> EvalResult:
         found: dict[str, dict[int, tuple[EvalRow, Texts]]] = defaultdict(dict)
@@ -115,15 +115,12 @@ class Merging:
             for row, texts in zip(given.rows, given.texts or repeat(Texts()), strict=False):
                 found[row.system].setdefault(row.position, (row, texts))
         placed = {s: [found[s][n] for n in sorted(found[s])] for s in self.shards[0].systems}
-        parts = {system: [row for row, _ in pairs] for system, pairs in placed.items()}
-        rows = [row for part in parts.values() for row in part]
         of_rows = [texts for pairs in placed.values() for _, texts in pairs]
         has_texts = any(texts != Texts() for texts in of_rows)
-        return self._make_result(rows, parts, of_rows if has_texts else None)
+        parts = {system: [row for row, _ in pairs] for system, pairs in placed.items()}
+        return self._make_result(parts, of_rows if has_texts else None)
 
-    def join_in_store(
-        self, cache_dir: str | Path, origin: str, argv: Sequence[str] | None
-    ) -> EvalResult:
+    def join_in_store(self, cache_dir: str | Path, argv: Sequence[str] | None) -> EvalResult:
         """The result as a run of its own: a copy of the rows, with the texts where they are."""
         saved = [self._bring(shard, cache_dir) for shard in self.shards]
         versions = {p.name: p.version for p in self.catalog.plugins if p.is_usable}
@@ -133,7 +130,7 @@ class Merging:
             settings=self.config["settings"],
             components=self.config,
             environment=describe_environment(versions, argv) | {"datasets": data},
-            origin=origin,
+            origin=self.origin,
         )
         store = Store(cache_dir)
         run.save(store)  # a merge that is killed leaves a run that can be seen and removed
@@ -148,12 +145,11 @@ class Merging:
                 )
             parts = run.row_parts()
             texts = None if run.settings["no_examples"] else StoredTexts(parts)
-            by_system = dict(zip(run.systems, parts, strict=True))
-            result = self._make_result(JoinedRows(parts), by_system, texts)
+            result = self._make_result(dict(zip(run.systems, parts, strict=True)), texts)
             run.recorded_state, run.ended = self.config["state"], now()
             run.reason = self.config.get("state_reason")
             run.components = {**result.config}
-            run.save(store, result, **_count_rows(result))
+            run.save(store, result, **_count_rows(run.run_id, store.reader, result))
             store.close()
         except BaseException:
             for clean in (store.close, lambda: remove_runs(cache_dir, {run.run_id})):
@@ -178,10 +174,7 @@ class Merging:
         return run
 
     def _make_result(
-        self,
-        rows: Sequence[EvalRow],
-        parts: Mapping[str, Sequence[EvalRow]],
-        texts: Sequence[Texts] | None,
+        self, parts: Mapping[str, Sequence[EvalRow]], texts: Sequence[Texts] | None
     ) -> EvalResult:
         self._check_whole(parts)
         config = cast("RunConfig", self.config)
@@ -194,7 +187,7 @@ class Merging:
         for shard in self.shards:
             timing.update(shard.timing)
         result = EvalResult(
-            rows=rows,
+            rows=JoinedRows(list(parts.values())),
             timing=dict(timing),
             config=config,
             problems=problems,
@@ -210,19 +203,24 @@ class Merging:
         return result
 
     def _check_whole(self, parts: Mapping[str, Sequence[EvalRow]]) -> None:
-        """Raise `ResultError` if an example was lost on the way."""
-        settings, config = self.config["settings"], self.config
+        """Raise `ResultError` if a row was lost on the way."""
+        config = self.config
         is_partial = config["state"] != "finished" or "failures" in config
-        if is_partial or any(settings.get(name) is not None for name in _SELECTING):
+        if is_partial or any(config["settings"].get(name) is not None for name in _SELECTING):
             return
-        n_examples = sum(record.get("n_examples", 0) for record in config["datasets"])
         for system in parts.keys() - config.get("stopped", {}).keys():
-            n_found = sum(row.repeat == 0 for row in parts[system])
-            if n_found != n_examples:
-                raise ResultError(
-                    f"The shards have rows of {system!r} for {n_found} of {n_examples} examples.",
-                    hint="A shard was damaged: run it again.",
-                )
+            rows = parts[system]
+            stored = rows.positions if isinstance(rows, StoredRows) else None
+            positions = stored or [row.position for row in rows]
+            n_rows = Counter(position // POSITIONS for position in positions)
+            for place, record in enumerate(config["datasets"]):
+                n_examples = record.get("n_examples", 0)
+                if n_examples and (not n_rows[place] or n_rows[place] % n_examples):
+                    raise ResultError(
+                        f"The shards have {n_rows[place]} rows of {system!r} for {n_examples} "
+                        f"examples of {record['name']!r}.",
+                        hint="A shard was damaged: run it again.",
+                    )
 
     def _configure_again(self, problems: list[str]) -> MergedRun:
         """The run with its hooks: plugins get the options that the shards record.
@@ -276,11 +274,10 @@ class MergedRun:
         return []
 
 
-def _count_rows(result: EvalResult) -> dict[str, Any]:
+def _count_rows(run_id: str, reader: Reader, result: EvalResult) -> dict[str, Any]:
     """The facts that the record of a run has besides its result."""
-    counts = result.counts().values()
-    total, failed = sum(c.total for c in counts), sum(c.errored for c in counts)
-    cached = sum(c.cached for c in counts)
+    query = "SELECT count(*), total(error IS NOT NULL), total(cached) FROM rows WHERE run_id=?"
+    total, failed, cached = map(int, reader.query(query, (run_id,))[0])
     return {
         "counts": {"total": total, "ok": total - failed, "failed": failed, "cached": cached},
         "scores": {system: values.get("mean_score") for system, values in result.summary.items()},
@@ -295,10 +292,11 @@ def _join_configs(shards: Sequence[GivenShard], missing: str) -> dict[str, Any]:
     learned = [c for c in whole if any(not e.get("idle") for e in c.get("evaluators", ()))]
     config: dict[str, Any] = {**[*learned, *whole, *configs][0]}
     of_shards = [one.get("settings", {}) for one in configs]
-    settings = {key: value for key, value in config["settings"].items() if key != "shard"}
-    for key in MAY_DIFFER & settings.keys():
-        if any(other.get(key) != settings[key] for other in of_shards):
-            settings[key] = None
+    settings = {
+        key: value if all(other.get(key) == value for other in of_shards) else None
+        for key, value in config["settings"].items()
+        if key != "shard"
+    }
     settings["no_examples"] = any(other.get("no_examples") for other in of_shards)
     for key in (*_OF_A_SHARD, *_ENDINGS):
         config.pop(key, None)
