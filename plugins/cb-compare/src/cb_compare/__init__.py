@@ -1,6 +1,8 @@
 """Compare systems and runs: is one better than another, and may this build pass?
 
-    from cb_compare import compare_systems, compare_runs, assert_no_regression
+Cut a run into shards, and merge them.
+
+    from cb_compare import compare_systems, compare_runs, assert_no_regression, merge
 
 Every name is imported when it is first used.
 """
