@@ -94,8 +94,8 @@ def _find_texts(run: Runner) -> StoredTexts | None:
     """The texts behind the rows, if they are stored."""
     if run.store is None or run.saved is None or run.settings.no_examples:
         return None
-    reader = run.store.reader
-    return StoredTexts([StoredRows(reader, run.run_id, s, run.store) for s in run.rows])
+    run.store.flush()
+    return StoredTexts([StoredRows(run.store.reader, run.run_id, system) for system in run.rows])
 
 
 def _describe_latencies(run: Runner, result: EvalResult) -> list[str]:
