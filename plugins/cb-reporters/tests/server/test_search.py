@@ -6,8 +6,8 @@ import pytest
 
 from cb_reporters.page import ExampleIndex, Scan
 from cbcore import evaluate
-from cbcore.kept import open_run
-from cbcore.results import SearchableTexts
+from cbcore.api import open_run
+from cbcore.store.rows import StoredTexts
 
 WORDS = (
     "Ship",
@@ -68,7 +68,7 @@ TERMS = ["ship", "straße", "école", "日本", '"quoted"', "back\\slash", "tab\
 def test_a_search_in_the_store_finds_what_reading_every_text_finds(kept):
     """Letters of any script, what JSON writes otherwise, errors, metadata; no names of fields."""
     result = kept()
-    assert isinstance(result.texts, SearchableTexts)
+    assert isinstance(result.texts, StoredTexts)
     index = ExampleIndex.of(result)
     quick = {term: Scan(index, result)([term]) for term in TERMS}
     result.texts = list(result.texts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -11,7 +11,6 @@ import attrs
 from cbcore.contexts import FORMS
 from cbcore.contexts import context_of as read_context
 from cbcore.json_data import to_json_safe
-from cbcore.results import EvalRow, Texts
 from cbcore.texts import context_twin, joined_turns
 
 _LINE = 160
@@ -78,42 +77,6 @@ def line_of(example: Mapping[str, Any] | None) -> str:
 def beginning(text: str) -> str:
     """The first words of a text, on one line."""
     return " ".join(text[: 4 * _LINE].split())[:_LINE]
-
-
-def searched_text(rows: Sequence[EvalRow], texts: Sequence[Texts]) -> str:
-    """All texts of an example and its rows, for a search."""
-    parts: list[str] = []
-    given = next((kept.example for kept in texts if kept.example is not None), None)
-    parts += _strings(given)
-    for row in rows:
-        parts += _strings_of_row(row)
-    for kept in texts:
-        output = kept.output or {}
-        parts += _strings({k: v for k, v in output.items() if not given or given.get(k) != v})
-    return "\n".join(parts)
-
-
-def holds(value: Any, term: str) -> bool:
-    """Whether a text of an example, of an output or of a row has a term in it, in lower case."""
-    texts = _strings_of_row(value) if isinstance(value, EvalRow) else _strings(value)
-    return any(term in text.lower() for text in texts)
-
-
-def _strings_of_row(row: EvalRow) -> Iterator[str]:
-    yield str(row.example_id)
-    yield from filter(None, (row.response, row.error, *row.missing.values()))
-    yield from _strings(row.metadata)
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for part in value.values():
-            yield from _strings(part)
-    elif isinstance(value, list | tuple):
-        for part in value:
-            yield from _strings(part)
 
 
 def _is_text(value: Any) -> bool:

@@ -9,7 +9,7 @@ from html import escape
 from urllib.parse import quote
 
 from cb_reporters import formats
-from cb_reporters.server.shelves import Entry
+from cb_reporters.server.sources import Entry
 from cbcore.texts import visible
 
 _STYLE = """

@@ -58,7 +58,7 @@ def command(settings: Settings, /, run: str, example: str | None, **chosen: Any)
     from cb_reporters.show.choosing import known_system, looked_up
     from cb_reporters.show.looks import Look, listed
     from cb_reporters.show.painting import Paint
-    from cbcore.kept import open_run
+    from cbcore.api import open_run
 
     settings.configure_logging()
     _check(example, chosen)
