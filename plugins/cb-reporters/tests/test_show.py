@@ -124,7 +124,7 @@ def test_without_a_choice_examples_are_listed(saved):
     ("arguments", "told"),
     [
         (["none.json"], "none.json"),
-        (["none"], "there is no run 'none'"),
+        (["none"], "There is no run 'none'"),
         (["r.json", "e9"], "no example of this run has the id 'e9'"),
         (["r.json", "--worst", "1", "--system", "cat"], "did you mean cut?"),
         (["r.json", "--worst", "1", "--system", "o"], "several systems"),

@@ -131,7 +131,7 @@ def test_nothing_is_written(folder, site, ask, runs):
 
 def test_a_folder_without_a_result_is_an_error(tmp_path):
     """Which says how to get one."""
-    with pytest.raises(ResultError, match="there is no result in") as caught:
+    with pytest.raises(ResultError, match="There is no result in") as caught:
         FileSource.of_folder(tmp_path)
     assert "-o json=FILE" in caught.value.hint
 

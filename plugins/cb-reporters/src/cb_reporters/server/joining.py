@@ -139,8 +139,10 @@ class _Renamed(Sequence[Any]):
         return dataclasses.replace(row, system=self.name)
 
 
-def _join_texts(results: Sequence[EvalResult]) -> Sequence[Texts]:
+def _join_texts(results: Sequence[EvalResult]) -> Sequence[Texts] | None:
     """The texts behind the rows, system by system."""
+    if all(result.texts is None for result in results):
+        return None
     parts = [part for result in results for part in getattr(result.rows, "parts", ())]
     if stored := [part for part in parts if isinstance(part, StoredRows)]:
         return StoredTexts(stored)
