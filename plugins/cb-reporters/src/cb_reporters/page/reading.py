@@ -10,7 +10,6 @@ import attrs
 
 from cbcore.contexts import FORMS
 from cbcore.contexts import context_of as read_context
-from cbcore.json_data import to_json_safe
 from cbcore.texts import context_twin, joined_turns
 
 _LINE = 160
@@ -41,7 +40,7 @@ class Reading:
         told = example[question] if question else ""
         if question is None and twin is None and context is None:
             told = joined_turns(example.get("turns")) or ""
-        gold = {text: None for name in _GOLD for text in _texts(example.get(name))}
+        gold = {text: None for name in _GOLD if name in example for text in _texts(example[name])}
         shown = {question, "id", *FORMS, *_GOLD, *_EVIDENCE, *_FACTS}
         shown |= {"turns"} if told and told == joined_turns(example.get("turns")) else set()
         return cls(
@@ -50,7 +49,7 @@ class Reading:
             context=context,
             evidence=list(_evidence(example)),
             rest={
-                str(name): to_json_safe(value)
+                str(name): value
                 for name, value in example.items()
                 if name not in shown and value not in (None, "", [], {})
             },
@@ -98,7 +97,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 def _evidence(example: Mapping[str, Any]) -> Iterable[str]:
     """The sentences that the answer rests on, as the dataset names them."""
-    yield from (text for name in _EVIDENCE for text in _texts(example.get(name)))
+    yield from (text for name in _EVIDENCE if name in example for text in _texts(example[name]))
     facts, documents = (example.get(name) for name in _FACTS)
     if not isinstance(facts, list | tuple) or not isinstance(documents, list | tuple):
         return
