@@ -141,7 +141,8 @@ class Store:
         except (OSError, sqlite3.Error) as error:
             raise describe_failure(self.path, "opened", error) from error
         self.reader = Reader(connection, self.path)
-        threading.Thread(target=self._write, name="cb-store", daemon=True).start()
+        self._writer = threading.Thread(target=self._write, name="cb-store", daemon=True)
+        self._writer.start()
 
     # -- any thread ----------------------------------------------------------------------------
 
@@ -200,6 +201,7 @@ class Store:
         if not self._is_closed:
             self._is_closed = True
             self._queue.put((_END, None))
+            self._writer.join(timeout_s)
         self.check()
 
     # -- the writer thread ---------------------------------------------------------------------
