@@ -254,7 +254,7 @@ class Runner:
             return  # an interrupt came between this and the end of the attempt
         pair.last_position = row.position
         if self.store is not None:
-            keys = (pair.cache.system_key if pair.cache else None, attempt.output_key)
+            keys = (attempt.system_key, attempt.output_key)
             is_bare = self.settings.no_examples
             values = encode_row(self.store, self.run_id, row, *keys, is_bare=is_bare)
             self.store.put(PUT_ROW, values)

@@ -161,13 +161,13 @@ class Store:
 
     def encode(self, value: Any) -> str:
         """Plain data as JSON in which long texts are `{"$text": key}`. Raises TypeError."""
-        return self.shorten(value, to_json(value, sort_keys=True).decode())
+        return self.shorten(value, to_json(value).decode())
 
     def shorten(self, value: Any, text: str) -> str:
         """The JSON `text` of a value, with long texts stored apart."""
         if len(text) <= LONG_TEXT and '"$' not in text:
             return text
-        return to_json(self._pack(value), sort_keys=True).decode()
+        return to_json(self._pack(value)).decode()
 
     def _pack(self, value: Any) -> Any:
         if isinstance(value, str):

@@ -163,9 +163,11 @@ class StoredRows(_ReadOnDemand[EvalRow]):
         self._n_rows = len(self) + 1
 
     def find_system_key(self) -> str:
-        """The key under which the outputs of the system are stored."""
+        """The key under which the outputs of the system are stored; that of others is longer."""
         query = "SELECT system_key FROM rows WHERE run_id=? AND system=? AND system_key IS NOT NULL"
-        found = self.reader.query(f"{query} LIMIT 1", (self.run_id, self.system))
+        found = self.reader.query(
+            f"{query} ORDER BY length(system_key) LIMIT 1", (self.run_id, self.system)
+        )
         return str(found[0][0]) if found else ""
 
     @property

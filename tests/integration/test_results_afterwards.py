@@ -127,6 +127,28 @@ def test_the_texts_of_a_stored_run_are_there_at_its_end_and_later(tmp_path):
         loaded.texts[8]
 
 
+class Odd:
+    """Returns what JSON has no form for, in an order of its own."""
+
+    name = "odd"
+
+    def process(self, example):
+        long = "long " * 2000
+        return {"response": "x", "metadata": {"b": 1, "a": 2}, "context": long, "answer": {1}}
+
+
+def test_an_output_that_is_not_plain_data_is_shown_and_not_reused(tmp_path):
+    """It was paid for. What a system returns keeps its order."""
+    for _ in range(2):
+        evaluate([Odd()], [{"id": 1, "context": "c"}], [], [], cache_dir=tmp_path, progress=False)
+        result = open_run("latest", tmp_path)
+        (row,), (texts,) = result.rows, result.texts
+        assert not row.cached
+        assert list(row.metadata) == ["b", "a"]
+        assert list(texts.output) == ["response", "metadata", "context", "answer"]
+        assert texts.output["answer"] == [1]
+
+
 @pytest.mark.parametrize(
     "texts", [[], {"examples": []}, {"examples": [], "rows": [[3, None, []]]}, "x"], ids=str
 )
