@@ -16,8 +16,8 @@ import sys
 import pytest
 
 import cbcore
+from cbcore.environment import process_start
 from cbcore.store.database import Store, checksum
-from cbcore.store.environment import process_start
 from cbcore.store.saved_runs import saved_runs
 from tests.terminals import Terminal
 
