@@ -129,6 +129,7 @@ class SettingFlag(click.Option):
         super().__init__(
             flags if is_alias else [*flags, option.name],
             is_flag=option.type is bool,
+            flag_value=option.implied,
             default=None,
             multiple=option.many or option.type is dict,
             metavar=f"[{'|'.join(option.choices)}]" if option.choices else option.metavar,

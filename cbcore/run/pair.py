@@ -16,6 +16,7 @@ from cbcore.contexts import complete_output, find_unreadable, is_same, pass_on
 from cbcore.exceptions import CBError, MissingScoreError, ProcessError, ScoringError
 from cbcore.requests import compact_requests
 from cbcore.results import EvalRow, Scored
+from cbcore.results.eval_row import POSITIONS
 from cbcore.run.budget import Reservation, Spent, find_cost, read_cost
 from cbcore.run.calling import Threads
 from cbcore.run.examples import Examples, NumberedExample
@@ -39,8 +40,6 @@ _MOST_SCORING = 32
 """Threads that score the outputs of an awaited system."""
 _LONGEST_STRIDE = 64
 _QUICK_S = 0.001
-_FIRST_POSITION = 2**32
-"""The positions of the rows of each benchmark begin at a multiple of this."""
 _NOTED_WAIT_S = 0.0005
 """A row notes longer waits."""
 
@@ -148,7 +147,7 @@ class Pair:
         self.calls, self.budget, self.workers = run.calls, run.budget, workers
         self.cache = run.open_cache(system)
         self.repeats = run.count_repeats(examples.benchmark)
-        self._first_position = place * _FIRST_POSITION
+        self._first_position = place * POSITIONS
         self._row_maker = RowMaker(run, system.name, scorers, examples.benchmark)
         self.is_awaited = hasattr(system.value, "aprocess")
         # Such a system puts its calls in an order of its own, so that most of them wait.
@@ -165,8 +164,11 @@ class Pair:
             and not (self.is_awaited or workers or run.settings.timeout_s)
             and not any(scorer.is_awaited for scorer in scorers)
         )
-        window = _INLINE_WINDOW if self.is_inline else _WINDOW * self.concurrency
-        self.window = max(self.repeats, 1 if is_interleaved else window)
+        is_strict = run.settings.fail_fast or run.settings.max_errors is not None
+        window = _INLINE_WINDOW if self.is_inline and not is_strict else _WINDOW * self.concurrency
+        if is_interleaved or (self.is_inline and is_strict):
+            window = 1
+        self.window = max(self.repeats, window)
         n_threads = min(self.concurrency, _MOST_SCORING) if self.is_awaited else self.concurrency
         self.threads = Threads(self.calls.work, n_threads)
         self._slots: asyncio.Semaphore | None = None

@@ -10,6 +10,7 @@ import contextlib
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -83,6 +84,8 @@ class Reader:
         self.connection = connection
         self.path = path
         self.lock = threading.RLock()
+        # A connection refers to itself, so that it would stay open until garbage is collected.
+        weakref.finalize(self, connection.close).atexit = False
 
     def query(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
         """The rows that a statement selects. Raises `StoreError`."""
