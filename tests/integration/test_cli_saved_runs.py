@@ -295,7 +295,7 @@ def test_the_command_of_an_imported_run_is_not_run(place):
 def test_without_examples_nothing_of_the_data_is_on_the_disk(place):
     """Numbers are kept, and the report says that texts are not."""
     shown = run(place, "-s", WIDE, "--no-examples").stdout
-    assert "texts not kept" in " ".join(shown.split())
+    assert "texts not stored" in " ".join(shown.split())
     assert ok(place, "report") == shown
     saved = json.loads(ok(place, "report", "-o", "json"))
     assert saved["config"]["settings"]["no_examples"] is True

@@ -173,7 +173,7 @@ def test_a_result_without_texts_still_shows_its_rows(cb_runner):
     """And says what is missing."""
     EvalResult([EvalRow("s", 1, response="yes")]).save(cb_runner.folder / "r.json")
     out = cb_runner("show", "r.json", "1").stdout
-    assert "its texts were not kept" in out
+    assert "its texts were not stored" in out
     assert "response   yes" in out
 
 

@@ -146,7 +146,7 @@ def contents(folder: Path):
 def test_a_folder_without_a_store_is_an_empty_list(tmp_path, serve, ask):
     """And nothing is made there."""
     reply = ask(serve(StoreSource(tmp_path / "none")))
-    assert "No run is kept here yet" in reply.text
+    assert "There are no saved runs here yet" in reply.text
     assert not (tmp_path / "none").exists()
 
 
