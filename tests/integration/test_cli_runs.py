@@ -207,6 +207,13 @@ def test_where_nothing_was_run_nothing_is_listed_or_made(place, arguments):
     assert not (place.folder / (arguments[-1] if arguments else ".cb")).exists()
 
 
+def test_a_store_that_another_process_is_making_is_empty(place):
+    """Its file is there before its tables are."""
+    (place.folder / ".cb").mkdir()
+    (place.folder / ".cb" / "runs.sqlite3").touch()
+    assert place.json("runs") == []
+
+
 def test_a_store_of_another_version_is_refused_by_every_command(place):
     """Exit code 6; it is not touched."""
     (place.folder / ".cb").mkdir()
