@@ -128,6 +128,7 @@ def show_run(run: str, as_json: bool, cache_dir: str) -> None:
 def _read_result(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The summary of a saved result, and its configuration."""
     from cbcore.results import EvalResult
+    from cbcore.results.summary import find_means
 
     result = EvalResult.load(path)
     config: dict[str, Any] = {**result.config}
@@ -143,7 +144,7 @@ def _read_result(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         "systems": [part["name"] for part in config["systems"]],
         "datasets": [part["name"] for part in config["datasets"]],
         "rows": {"total": total, "ok": total - failed, "failed": failed, "cached": cached},
-        "scores": {},
+        "scores": find_means(result.rows_by_system(), config.get("score_field")),
     }
     return summary, config
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from statistics import fmean
 from typing import TYPE_CHECKING, Any, cast
 
 from cbcore.components import describe_exception
@@ -75,16 +74,6 @@ def learn_score(run: Runner) -> None:
     run.metrics = [part.value for part in parts]
     records = [part.record for part in parts]
     run.config = {**run.config, "score_field": learned, "metrics": records}
-
-
-def find_means(run: Runner) -> dict[str, float | None]:
-    """The mean main score of each system."""
-    score = run.config["score_field"]
-    found = {}
-    for system, rows in run.rows.items():
-        values = [row.scores[score] for row in rows if score in row.scores]
-        found[system] = fmean(values) if values else None
-    return found
 
 
 def _find_texts(run: Runner) -> StoredTexts | None:

@@ -85,6 +85,7 @@ class Attempt:
     """
 
     output: dict[str, Any] | None = None
+    system_key: str | None = None  # under which its output is stored
     output_key: str | None = None
     latency_s = 0.0
     raised: BaseException | None = None

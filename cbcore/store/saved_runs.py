@@ -266,13 +266,16 @@ def is_exported(path: Path) -> bool:
 
 def read_exported(path: Path) -> SavedRun:
     """The run in a file that `cb runs export` wrote."""
+    runs, cause = [], None
     try:
         runs = _read_runs(path.absolute())
     except StoreError as error:
+        cause = error
+    if not runs:
         raise ResultError(
             f"{path} is not a run that `cb runs export` wrote, or it is damaged.",
             hint="Export the run again.",
-        ) from error
-    if len(runs) != 1:
+        ) from cause
+    if len(runs) > 1:
         raise ResultError(f"{path} holds {len(runs)} runs, where an exported file holds one.")
     return runs[0]

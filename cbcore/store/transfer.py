@@ -16,7 +16,15 @@ import attrs
 from cbcore.boundary import contained
 from cbcore.exceptions import UsageError
 from cbcore.json_data import to_json
-from cbcore.store.database import Reader, Store, describe_failure, digest, is_text, open_reader
+from cbcore.store.database import (
+    FILE_NAME,
+    Reader,
+    Store,
+    describe_failure,
+    digest,
+    is_text,
+    open_reader,
+)
 from cbcore.store.saved_runs import RESUMABLE_STATES, SavedRun, saved_runs
 
 _TABLES = {
@@ -43,7 +51,7 @@ def export_run(run: SavedRun, target: Path) -> None:
         _copy(run, store, prefix="")
         store.close()
         store.reader.close()
-        made = Path(folder) / run.path.name
+        made = Path(folder) / FILE_NAME
         # Without the files that belong to a store which is written to.
         with contextlib.closing(sqlite3.connect(made)) as database:
             database.execute("PRAGMA journal_mode=DELETE").fetchall()
