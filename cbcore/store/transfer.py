@@ -178,7 +178,11 @@ def _remove(
     )
     if any(run.state == "running" for run in staying):
         return
-    database.execute("DELETE FROM scores WHERE output_key NOT IN (SELECT output_key FROM outputs)")
+    # Scores of repeats have a key of their own. They go with the run that has made them.
+    database.execute(
+        """DELETE FROM scores WHERE output_key NOT IN (SELECT output_key FROM outputs)
+        AND run_id NOT IN (SELECT run_id FROM runs)"""
+    )
     database.execute(
         """DELETE FROM examples WHERE example_key NOT IN
         (SELECT example_key FROM rows WHERE example_key IS NOT NULL
