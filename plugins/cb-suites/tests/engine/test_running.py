@@ -19,9 +19,9 @@ from cb_suites.engine.model import (
     TaskConfig,
 )
 from cbcore import evaluate
-from cbcore._run.plan import plan
 from cbcore.exceptions import ConfigError, RunStoppedError, UsageError
 from cbcore.results import EvalResult
+from cbcore.run.dry_run import plan_run
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import compose
 from cbcore.stats import measured_mean
@@ -300,12 +300,11 @@ def test_a_vote_and_a_budget_do_not_wait_for_each_other(data, kind, max_workers,
     assert lines(within) == lines(free)
     assert len(within.rows) == 18
     per_call = sum(row.output_tokens + row.response_tokens for row in free.rows) / 18
-    with pytest.raises(RunStoppedError, match="would exceed the budget") as stopped:
+    with pytest.raises(RunStoppedError, match="could exceed the budget") as stopped:
         run(leaf, systems=[kind("B")], budget_tokens=int(per_call * 7.5), **options)
-    rows = stopped.value.result.rows
-    assert len(rows) == 7
+    rows = stopped.value.result.rows  # the next call may cost twice as much as the others
     assert [(row.example_id, row.repeat) for row in rows] == [
-        (row.example_id, row.repeat) for row in free.rows[:7]
+        (row.example_id, row.repeat) for row in free.rows[:6]
     ]
 
 
@@ -685,7 +684,7 @@ def test_a_task_may_map_columns_for_several_evaluators(data):
     leaf = task("t", data("d", documents), evaluators=(Same(), Long()), columns=columns)
     request = RunSettings(systems=[Parrot()], plugin_options={"suite": [leaf]})
     warnings = []
-    result = compose(request, warn=warnings.append).execute()
+    result = compose(request, warn=warnings.append).run()
     assert lines(result)["t"] == {("same", "none"): (1.0, 1), ("long", "none"): (3.0, 1)}
     assert warnings == [
         "given in Python: no evaluator of t reads the column 'respons': did you mean response?"
@@ -714,7 +713,7 @@ def test_a_dry_run_tries_the_columns_of_a_task_behind_its_filters(data):
         )
         composed = compose(RunSettings(systems=[Parrot()], plugin_options={"suite": [leaf]}))
         with pytest.raises(UsageError, match=r"truth_column='meta\.gld' .* did you mean 'gold'"):
-            plan(composed)
+            plan_run(composed, None)
 
 
 def test_the_metrics_of_a_task_have_rows_of_their_own(data):
@@ -786,7 +785,7 @@ def test_several_systems_stand_side_by_side_and_survive_saving(data):
         EvalResult.from_json(result.to_json()).sections["suites"].lines
         == result.sections["suites"].lines
     )
-    assert EvalResult.from_json('{"schema": 1, "rows": []}').sections == {}
+    assert EvalResult.from_json('{"schema": 2, "rows": []}').sections == {}
 
 
 def test_an_evaluator_is_stored_under_the_same_identity_in_a_suite_and_out_of_it(data):
@@ -795,5 +794,5 @@ def test_an_evaluator_is_stored_under_the_same_identity_in_a_suite_and_out_of_it
     common = {"systems": [Parrot()], "evaluators": ["answer_quality"]}
     plain = compose(RunSettings(datasets=[f"{path}:question_column=q"], **common))
     in_suite = compose(RunSettings(plugin_options={"suite": [task("t", path)]}, **common))
-    identities = [run.benchmarks[0].scorers[0].part.identity for run in (plain, in_suite)]
-    assert identities[0] == identities[1] is not None
+    keys = [run.find_key(run.benchmarks[0].evaluators[0]) for run in (plain, in_suite)]
+    assert keys[0] == keys[1] is not None
