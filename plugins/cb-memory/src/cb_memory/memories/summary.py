@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cb_memory.budgets import check_positive, fitting
 from cb_memory.nouns import IngestResult, Item, QueryResult, Retrieved
@@ -13,6 +13,7 @@ from cb_memory.rendering import rendered
 from cb_openai.settings import Connection
 from cbcore.binding import Trusted
 from cbcore.exceptions import ProcessError
+from cbcore.provenance import describe
 from cbcore.records import by_field
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ class Summary:
     no ids, so what they found cannot be compared with the evidence.
     """
 
-    name_is_label = True
     answers = False
 
     @by_field
@@ -56,10 +56,15 @@ class Summary:
         self.model = model
         self.max_tokens = check_positive("max_tokens", max_tokens)
         self.connection = connection
-        self.prompt = PROMPT  # public: notes that were asked for otherwise are others
+        self.prompt = PROMPT
         self.name = name or f"summary:{model}"
         self._notes: list[str] = []
         self._client: ChatClient | None = None
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All that can change its notes, which its name cannot."""
+        return {**describe(self, name=self.name)["params"], "prompt": self.prompt}
 
     def reset(self) -> None:
         """Forget everything."""
