@@ -106,8 +106,9 @@ def is_good_enough(
 
 def _prepare(settings: RunSettings) -> RunSettings:
     """The settings of the runs, with a cache and data that can be read again."""
-    for name in ("shard", "interleave"):
-        if getattr(settings, name):
+    given = {"shard": settings.plugin_options.get("shard"), "interleave": settings.interleave}
+    for name, value in given.items():
+        if value:
             raise UsageError(
                 f"--{name} and --adaptive cannot be combined: the scores of one point decide "
                 "which is the next.",
