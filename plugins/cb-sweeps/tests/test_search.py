@@ -23,12 +23,14 @@ DATA = [{"id": i, "context": " ".join(["word"] * 40), "need": i % 12} for i in r
 class Cut:
     """Keeps `budget` words."""
 
+    calls = 0
+
     def __init__(self, budget: int) -> None:
         self.budget = budget
         self.name = "cut"
-        self.asked = 0
 
     def process(self, example):
+        type(self).calls += 1
         return {
             "context": " ".join(example["context"].split()[: self.budget]),
             "response": "y" * (self.budget > example["need"]),
@@ -124,6 +126,17 @@ def test_one_saved_run_holds_all_points_and_no_call_is_made_twice(tmp_path, rows
     assert saved.state == "finished"
     assert saved.result().systems == result.systems
     assert any("points were run" in problem for problem in saved.result().problems)
+
+
+def test_a_fresh_search_calls_each_point_once(tmp_path):
+    """Although the last of its runs has all points again."""
+    from cbcore.usercode import import_attribute
+
+    counted = import_attribute(f"{__file__}:Cut")
+    for is_fresh in (False, True):
+        counted.calls = 0
+        result = run("budget=1..16/1", cache_dir=tmp_path, fresh=is_fresh)
+        assert counted.calls == (len(result.systems) - 1) * len(DATA)
 
 
 def test_texts_can_be_read_without_a_cache_dir():

@@ -72,6 +72,7 @@ def search(settings: RunSettings, catalog: Catalog) -> EvalResult:
 
         for one in sweeps:
             bisect(one.systems, is_enough)
+        settings.fresh = False  # all of them have been called
         return _execute(settings, catalog, _select(systems, n_points, chosen))
     finally:
         memories.reset(token)
