@@ -22,6 +22,8 @@ _READABLE = {
     "contexts": "a list of texts or mappings with a text",
     "messages": "a list of messages",
 }
+_REWRITTEN = (*FORMS, "question", "turns")
+"""The fields that `pass_on` may change."""
 _BETWEEN = "\n\n"
 _TEXT_KEYS = ("text", "content", "page_content")
 
@@ -144,11 +146,11 @@ def complete_output(
         return completed
     if passed is None:
         passed = pass_on(given, output)
-    for field in (*FORMS, "question", "turns"):
+    for field in _REWRITTEN:
         if field in passed and (field in FORMS or field in output):
             completed[field] = passed[field]
-        elif field in FORMS:
-            completed.pop(field, None)
+        elif field in completed and field in FORMS:
+            del completed[field]
     return complete_forms(completed)
 
 

@@ -33,7 +33,7 @@ class Debugging:
 
     def cb_row_finished(self, run: Run, row: EvalRow, attempt: Attempt) -> None:
         from cbcore.run.runner import find_failed_scorer
-        from cbcore.run.tracebacks import find_foreign_frames, format_traceback
+        from cbcore.tracebacks import find_foreign_frames, format_traceback
 
         failed = find_failed_scorer(attempt)
         error = attempt.raised if attempt.raised is not None else failed and failed[1]

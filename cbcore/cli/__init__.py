@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import sys
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from cbcore.cli.click_options import (
     describe,
     shared_options,
 )
-from cbcore.cli.console import clean, exit_code_of
+from cbcore.cli.console import clean, exiting
 
 if TYPE_CHECKING:
     from cbcore.components import Component
@@ -175,4 +174,5 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with the documented code."""
-    sys.exit(exit_code_of("cb", lambda: cli.main(args=arguments, standalone_mode=False)))
+    with exiting("cb") as set_code:
+        set_code(cli.main(args=arguments, standalone_mode=False))

@@ -7,7 +7,7 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -111,10 +111,11 @@ def abandon_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def exit_code_of(program: str, call: Callable[[], object]) -> int:
-    """Call it, print on standard error what went wrong, and return the exit code.
+@contextlib.contextmanager
+def exiting(program: str) -> Iterator[Callable[[object], None]]:
+    """Around a program: print on standard error what goes wrong, and exit with the right code.
 
-    A number that the call returns is the code. Errors of `cb` have their own code, an interrupt
+    What is called with a number sets the code. Errors of `cb` have their own code, an interrupt
     gives 130, and a closed pipe is not an error. Any other exception gives 1 and is printed in one
     line, or with its traceback if `CB_DEBUG=1`. Secrets of the command line and the environment
     are redacted in everything that is printed from here on.
@@ -122,19 +123,21 @@ def exit_code_of(program: str, call: Callable[[], object]) -> int:
     notice_environment()
     notice_arguments(sys.argv[1:])
     _prepare_streams()
+    codes: list[object] = []
+    code: object = 0
     try:
-        code = call()
+        yield codes.append
+        code = codes[-1] if codes else 0
         sys.stdout.flush()
     except BrokenPipeError:
         abandon_output()
-        return 0
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the edge of the command
         message, hint, code = _explain(program, error)
         with contextlib.suppress(OSError, ValueError):  # standard error may be closed too
             echo(redact(message), err=True)
             if hint:
                 echo(f"hint: {redact(hint)}", err=True)
-    return code if isinstance(code, int) else 0
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 def _explain(program: str, error: BaseException) -> tuple[str, str | None, int]:

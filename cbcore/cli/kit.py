@@ -10,7 +10,7 @@ result, and exit codes for errors.
 """
 
 from cbcore.cli.click_options import Settings, pass_settings, shared_options
-from cbcore.cli.console import clean, echo, echo_columns, echo_json, exit_code_of
+from cbcore.cli.console import clean, echo, echo_columns, echo_json, exiting
 from cbcore.cli.list_commands import offered_records
 from cbcore.cli.reports import Output, execute_and_report, make_outputs
 from cbcore.cli.run_command import run_benchmark, run_command
@@ -26,7 +26,7 @@ __all__ = [
     "echo_columns",
     "echo_json",
     "execute_and_report",
-    "exit_code_of",
+    "exiting",
     "make_outputs",
     "offered_records",
     "pass_settings",

@@ -250,11 +250,9 @@ def _find_run_file(settings: Settings, run_file: str) -> tuple[Path, Path | None
 
 def _dry_run(asked: RunSettings, catalog: Catalog) -> None:
     from cbcore.run.dry_run import plan_run
-    from cbcore.store.database import find_store, open_reader
 
     with contextlib.redirect_stdout(sys.stderr):
-        reader = None if asked.cache_dir is None else open_reader(find_store(asked.cache_dir))
-        planned = plan_run(_compose(asked, catalog), reader)
+        planned = plan_run(_compose(asked, catalog))
     echo_columns(
         ("SYSTEM", "DATASET", "EXAMPLES", "CACHED", "CALLS", "INPUT TOKENS", "USD"),
         [

@@ -34,34 +34,20 @@ class Threads:
     def __init__(self, work: Callable[[Threads], None], most: int) -> None:
         self.tasks: SimpleQueue[Attempt | None] = SimpleQueue()
         self._work, self._most = work, most
-        self._n_started = self._n_idle = 0
+        self._n_started = 0
         self._lock = threading.Lock()
 
     def put(self, attempt: Attempt) -> None:
         with self._lock:
-            if self._n_idle:
-                self._n_idle -= 1
-            elif self._n_started < self._most:
-                self._start()
-            self.tasks.put(attempt)
-
-    def get(self) -> Attempt | None:
-        """The next task of a thread; None if the thread is to end."""
-        with self._lock:
-            try:
-                return self.tasks.get_nowait()
-            except Empty:
-                self._n_idle += 1
-        return self.tasks.get()
-
-    def _start(self) -> None:
-        try:
-            self.start_one()
-            self._n_started += 1
-        except RunError:
-            if not self._n_started:
-                raise
-            self._most = self._n_started  # the others have to do
+            if self._n_started < self._most:
+                try:
+                    self.start_one()
+                    self._n_started += 1
+                except RunError:
+                    if not self._n_started:
+                        raise
+                    self._most = self._n_started  # the others have to do
+        self.tasks.put(attempt)
 
     def start_one(self) -> None:
         """Start a thread. Raises `RunError` if the system has no more."""
@@ -144,7 +130,7 @@ class Calls:
 
     def work(self, threads: Threads) -> None:
         """The body of a thread."""
-        while (attempt := threads.get()) is not None:
+        while (attempt := threads.tasks.get()) is not None:
             if attempt.is_given_up:
                 continue  # the run ended before it began
             try:

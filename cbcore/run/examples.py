@@ -133,7 +133,7 @@ class Examples:
         for example in self._number():
             if chosen is not None and example.index not in chosen:
                 continue
-            if all(choose(example) for choose in self._select):
+            if not self._select or all(choose(example) for choose in self._select):
                 yield example
 
     def _draw(self, n_examples: int, seed: int) -> set[int]:

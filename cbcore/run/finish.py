@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, cast
 
-from cbcore._logging import log_progress
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, RunError, RunInterruptedError, RunStoppedError
-from cbcore.json_data import from_json
 from cbcore.results import EvalResult, EvalRow, RunConfig
 from cbcore.results.eval_result import RunState
 from cbcore.results.sections import add_hook_sections, make_sections
@@ -48,13 +46,8 @@ def summarize(run: Runner, failure: BaseException | None) -> EvalResult:
         texts=_find_texts(run),
     )
     result.summarize(run.rows)
-    result.problems += [*_describe_latencies(run, result), *remarks, *_list_problems(run)]
+    result.problems += remarks
     result.summary = hide(result.summary)
-    _warn_of_unread_columns(run)
-    if not run.has_clusters:
-        column = run.settings.cluster_column
-        run.warn(f"No example has {column!r}, so --cluster-column had no effect.")
-    _report_reuse(run)
     add_hook_sections(run.hooks, run, result)
     return result
 
@@ -96,70 +89,6 @@ def _find_texts(run: Runner) -> StoredTexts | None:
         return None
     reader = run.store.reader
     return StoredTexts([StoredRows(reader, run.run_id, s, run.store) for s in run.rows])
-
-
-def _describe_latencies(run: Runner, result: EvalResult) -> list[str]:
-    """A remark if some latencies were measured now, and others in an earlier run."""
-    n_rows = sum(map(len, run.rows.values())) - run.n_failed
-    has_latency = any(k.startswith("latency") for v in result.summary.values() for k in v)
-    if len(run.rows) < 2 or run.n_cached in (0, n_rows) or not has_latency:
-        return []
-    cached = f"{run.n_cached:,} of {n_rows:,} rows are cached, with the latency of an earlier run"
-    return [f"latencies are not ranked: {cached}"]
-
-
-def _list_problems(run: Runner) -> list[str]:
-    """What the reader of a result has to know besides its numbers."""
-    problems = [f"the data of {name} ended early: {why}" for name, why in run.failures.items()]
-    for system, reason in run.stopped.items():
-        problems.append(
-            f"{system} was stopped, and its other examples have no rows. {redact(reason)}"
-        )
-    if n_lost := sum(one.n_lost for one in run.workers.values()):
-        n_repeated = sum(one.n_repeated for one in run.workers.values())
-        problems.append(f"{n_lost} workers were lost, and {n_repeated} calls were sent again")
-    return problems
-
-
-def _warn_of_unread_columns(run: Runner) -> None:
-    """A mapping without effect is most likely a mistake in the name of the field."""
-    values = {id(s.value): s for of_pair in run.scorers.values() for s in of_pair}
-    for scorer in values.values() if not run.workers else ():
-        for field in sorted(getattr(scorer.value, "unread_columns", ())):
-            run.warn(f"{scorer.name} never looked at {field!r}: {field}_column had no effect.")
-
-
-def _report_reuse(run: Runner) -> None:
-    """Report how many outputs were reused, from when, and from other versions."""
-    sources = sorted({run_id for cache in run.caches for run_id in cache.sources})
-    if not sources or run.store is None or run.saved is None:
-        return
-    marks = ", ".join("?" * min(len(sources), 500))
-    found = run.store.reader.query(
-        f"SELECT started, environment FROM runs WHERE run_id IN ({marks})",  # noqa: S608
-        sources[:500],
-    )
-    days = sorted({started[:10] for started, _ in found})
-    when = "" if not days else f", from {' to '.join(dict.fromkeys([days[0], days[-1]]))}"
-    log_progress(f"Reused {run.n_cached:,} outputs of earlier runs{when}.")
-    changed: dict[str, str] = {}
-    here = run.saved.environment
-    for _, text in found:
-        for name, version in _find_versions(text).items():
-            if (installed := _find_versions(here).get(name)) not in (None, version):
-                changed[name] = f"{name} {version} (installed: {installed})"
-    if changed:
-        run.warn(f"Some reused outputs were made with {', '.join(changed.values())}.")
-
-
-def _find_versions(environment: Any) -> dict[str, Any]:
-    """The versions of Python, the core and the plugins of a run."""
-    facts = from_json(environment.encode()) if isinstance(environment, str) else environment
-    return {
-        **facts.get("plugins", {}),
-        "cbcore": facts.get("cbcore"),
-        "Python": facts.get("python"),
-    }
 
 
 # -- how it ended --------------------------------------------------------------------------------

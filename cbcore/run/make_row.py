@@ -15,13 +15,14 @@ from cbcore.results import EvalRow, Scored
 from cbcore.results.causes import RETURNED, TRACEBACK
 from cbcore.results.eval_row import CHANGED
 from cbcore.run.scorers import Scorer, Unscored, describe_missing
-from cbcore.run.tracebacks import format_traceback
 from cbcore.secrets import are_known, blot, hide, redact, visible
 from cbcore.stats import CLUSTER
-from cbcore.tokens import TokenCounter
+from cbcore.tracebacks import format_traceback
 
 if TYPE_CHECKING:
+    from cbcore.run.examples import Benchmark
     from cbcore.run.pair import Attempt
+    from cbcore.run.runner import Runner
 
 SCORING_USD = "scoring_usd"
 """The key of a row's metadata with what its judges were paid."""
@@ -31,34 +32,26 @@ _COST_USD, _SPENT_TOKENS = "cost_usd", "spent_tokens"
 class RowMaker:
     """Makes the rows of one system on one benchmark.
 
-    A row that lacks the score `expected` gets the reason. What the example has in the
-    `cluster_column` is kept as the row's cluster. Evaluators that gave something are taken out of
-    `idle`.
+    A row that lacks the score that is expected of it gets the reason. What the example has in the
+    cluster column is kept as the row's cluster. Evaluators that gave something are taken out of
+    `run.idle`.
     """
 
     def __init__(
-        self,
-        system: str,
-        counter: TokenCounter,
-        scorers: Sequence[Scorer],
-        *,
-        expected: str | None = None,
-        cluster_column: str | None = None,
-        idle: set[str] | None = None,
+        self, run: Runner, system: str, scorers: Sequence[Scorer], benchmark: Benchmark
     ) -> None:
-        self._system = system
-        self._counter = counter
-        self._scorers = scorers
+        self._system, self._scorers = system, scorers
+        self._counter = run.counter
+        self._counted = frozenset((*run.counter.text_fields, *FORMS))
+        self._cluster_column = run.settings.cluster_column or CLUSTER
+        self._idle = run.idle
+        self._expected = expect_score(run.config["score_field"], scorers, benchmark)
+        self._unscored = Unscored(self._expected or "", scorers)
         declared = {name for scorer in scorers for name in scorer.emits}
         self._foreign = {
             scorer: declared.difference(scorer.emits) if scorer.is_automatic else set[str]()
             for scorer in scorers
         }
-        self._expected = expected
-        self._unscored = Unscored(expected or "", scorers)
-        self._cluster_column = cluster_column or CLUSTER
-        self._counted = frozenset((*counter.text_fields, *FORMS))
-        self._idle = set() if idle is None else idle
 
     def make(self, attempt: Attempt, position: int) -> EvalRow:
         """The row of a finished attempt. Changes nothing of the attempt."""
@@ -207,6 +200,18 @@ class RowMaker:
                 row.scores[key] = value
             else:
                 row.missing[key] = f"{RETURNED} {value}"
+
+
+def expect_score(main: str, scorers: Sequence[Scorer], benchmark: Benchmark) -> str | None:
+    """The main score, if every row of a benchmark should have it.
+
+    Nothing can be expected of repeats that are scored together, and of an evaluator that does not
+    declare its scores.
+    """
+    if any(main in scorer.emits for scorer in scorers):
+        return None if any(scorer.is_of_repeats for scorer in scorers) else main
+    is_declared = bool(scorers) and all(scorer.emits for scorer in scorers)
+    return main if is_declared and benchmark.required else None
 
 
 def _fail(row: EvalRow, attempt: Attempt) -> EvalRow:

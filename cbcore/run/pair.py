@@ -16,18 +16,18 @@ from cbcore.contexts import complete_output, find_unreadable, is_same, pass_on
 from cbcore.exceptions import CBError, MissingScoreError, ProcessError, ScoringError
 from cbcore.requests import compact_requests
 from cbcore.results import EvalRow, Scored
-from cbcore.run.budget import Budget, Reservation, Spent, find_cost, read_cost
-from cbcore.run.calling import Calls, Threads
+from cbcore.run.budget import Reservation, Spent, find_cost, read_cost
+from cbcore.run.calling import Threads
 from cbcore.run.examples import Examples, NumberedExample
 from cbcore.run.make_row import RowMaker
 from cbcore.run.scorers import Scorer
-from cbcore.store.cache import Cache
 from cbcore.timing import NO_WAITS, Waits, start_waits
-from cbcore.tokens import TEXT_FIELDS, TokenCounter
+from cbcore.tokens import TEXT_FIELDS
 
 if TYPE_CHECKING:
     import asyncio
 
+    from cbcore.run.runner import Runner
     from cbcore.run.workers import Workers
 
 _WINDOW = 4
@@ -35,7 +35,12 @@ _WINDOW = 4
 _INLINE_WINDOW = 64
 _INLINE_S = 0.005
 """How long the driver makes calls itself before it goes on with their rows."""
-_MANY_THREADS = 32
+_MOST_SCORING = 32
+"""Threads that score the outputs of an awaited system."""
+_LONGEST_STRIDE = 64
+_QUICK_S = 0.001
+_FIRST_POSITION = 2**32
+"""The positions of the rows of each benchmark begin at a multiple of this."""
 _NOTED_WAIT_S = 0.0005
 """A row notes longer waits."""
 
@@ -127,45 +132,42 @@ class Pair:
 
     def __init__(
         self,
+        run: Runner,
         system: Built,
         examples: Examples,
-        scorers: Sequence[Scorer],
-        make_row: RowMaker,
+        scorers: Sequence[Scorer] = (),
         *,
-        calls: Calls,
-        budget: Budget,
-        counter: TokenCounter,
-        repeats: int = 1,
-        first_position: int = 0,
-        concurrency: int | None = None,
-        cache: Cache | None = None,
-        workers: Workers | None = None,
+        place: int = 0,
         is_alone: bool = True,
-        is_interleaved: bool = False,
+        workers: Workers | None = None,
     ) -> None:
-        self.system, self.examples, self.scorers = system, examples, scorers
-        self.calls, self.budget, self.cache, self.workers = calls, budget, cache, workers
-        self.repeats, self._first_position = repeats, first_position
-        self._make_row, self._counter = make_row, counter
+        """`place` is that of the benchmark in the run. A pair `is_alone` if no other system runs at
+        the same time."""
+        self.run, self.system, self.examples, self.scorers = run, system, examples, scorers
+        self.calls, self.budget, self.workers = run.calls, run.budget, workers
+        self.cache = run.open_cache(system)
+        self.repeats = run.count_repeats(examples.benchmark)
+        self._first_position = place * _FIRST_POSITION
+        self._row_maker = RowMaker(run, system.name, scorers, examples.benchmark)
         self.is_awaited = hasattr(system.value, "aprocess")
         # Such a system puts its calls in an order of its own, so that most of them wait.
         self._queues = getattr(system.value, "concurrency", None)
         default = workers.n_workers if workers else 16 if self.is_awaited else 1
-        self.concurrency: int = self._queues or concurrency or default
-        own = [scorer for scorer in scorers if not scorer.is_of_repeats]
-        self.judges = [scorer for scorer in own if scorer.is_awaited]
-        self.blocking = [scorer for scorer in own if not scorer.is_awaited]
-        self.of_repeats = [scorer for scorer in scorers if scorer.is_of_repeats]
+        self.concurrency: int = self._queues or run.settings.concurrency or default
+        self.judges = [s for s in scorers if s.is_awaited and not s.is_of_repeats]
+        self.blocking = [s for s in scorers if not (s.is_awaited or s.is_of_repeats)]
+        self.of_repeats = [s for s in scorers if s.is_of_repeats]
+        is_interleaved = run.settings.interleave
         self.is_inline = (
             (is_alone or is_interleaved)
             and self.concurrency == 1
-            and not (self.is_awaited or workers or calls.timeout_s)
+            and not (self.is_awaited or workers or run.settings.timeout_s)
             and not any(scorer.is_awaited for scorer in scorers)
         )
         window = _INLINE_WINDOW if self.is_inline else _WINDOW * self.concurrency
-        self.window = max(repeats, 1 if is_interleaved else window)
-        n_threads = self.concurrency if not self.is_awaited else _MANY_THREADS
-        self.threads = Threads(calls.work, min(self.concurrency, n_threads))
+        self.window = max(self.repeats, 1 if is_interleaved else window)
+        n_threads = min(self.concurrency, _MOST_SCORING) if self.is_awaited else self.concurrency
+        self.threads = Threads(self.calls.work, n_threads)
         self._slots: asyncio.Semaphore | None = None
         self.open: deque[Attempt] = deque()
         self.held: Attempt | None = None  # waits for the budget
@@ -174,7 +176,7 @@ class Pair:
         self.started = time.perf_counter()
         self.n_started = self.n_rows = 0
         self.last_position = -1  # of the rows that were taken
-        self._attempts = self._read()
+        self.attempts = self._read()
 
     @property
     def is_finished(self) -> bool:
@@ -188,12 +190,30 @@ class Pair:
     # -- driver thread -------------------------------------------------------------------------
 
     def _read(self) -> Iterator[Attempt]:
-        for example in self.examples:
-            for repeat in range(self.repeats):
-                attempt = Attempt(self, example, repeat)
-                if self.cache:
-                    self.cache.look_up(attempt, self.scorers)
-                yield attempt
+        """The attempts at all examples, with what is cached of them.
+
+        It looks ahead, in strides that grow while examples come at once, since one look-up of many
+        is much faster than many of one.
+        """
+        examples = iter(self.examples)
+        stride = 1
+        failure: CBError | None = None
+        while failure is None:
+            started = time.perf_counter()
+            attempts: list[Attempt] = []
+            try:
+                for example in islice(examples, stride):
+                    attempts += [Attempt(self, example, n) for n in range(self.repeats)]
+            except CBError as error:  # the examples before it are still run
+                failure = error
+            if self.cache:
+                self.cache.look_up(attempts, self.scorers)
+                is_quick = time.perf_counter() - started < _QUICK_S * stride
+                stride = min(2 * stride, _LONGEST_STRIDE) if is_quick else 1
+            yield from attempts
+            if not attempts and failure is None:
+                return
+        raise failure
 
     def fill(self) -> None:
         """Start attempts while the window and the budget have room."""
@@ -224,7 +244,7 @@ class Pair:
     def _read_next(self) -> Attempt | None:
         """None at the end of the data, or if data that is not required fails."""
         try:
-            attempt = next(self._attempts, None)
+            attempt = next(self.attempts, None)
         except CBError as error:
             if self.examples.benchmark.required:
                 raise
@@ -289,7 +309,7 @@ class Pair:
 
     def _make_row_of(self, attempt: Attempt) -> EvalRow:
         number = attempt.example.index * self.repeats + attempt.repeat
-        return self._make_row.make(attempt, self._first_position + number)
+        return self._row_maker.make(attempt, self._first_position + number)
 
     def _let_go(self) -> None:
         self.open.popleft()
@@ -427,18 +447,9 @@ class Pair:
             self._keep_failure(attempt, call.error)
             return
         example = attempt.example.data
-        if type(output) is not dict:
-            kind = type(output).__name__
-            if not isinstance(output, Mapping):
-                attempt.error = f"the system returned {kind}, not a dict"
-                return
-            with contained() as reading:
-                output = dict(output)
-            if reading.error is not None:
-                attempt.error = (
-                    f"the system returned {kind}, which cannot be read: {reading.reason}"
-                )
-                return
+        if not isinstance(output, dict):
+            attempt.error = f"the system returned {type(output).__name__}, not a dict"
+            return
         if (problem := find_unreadable(example, output)) is not None:
             attempt.error = f"the system {problem}"
             return
@@ -455,7 +466,7 @@ class Pair:
             self.cache.put_output(attempt)  # queues; never waits or fails
         if attempt.reservation:
             with contained():
-                attempt.spent[self.system] = find_cost(self._counter, example, output)
+                attempt.spent[self.system] = find_cost(self.run.counter, example, output)
 
     def _keep_failure(self, attempt: Attempt, error: BaseException) -> None:
         attempt.raised = error
@@ -467,13 +478,11 @@ class Pair:
 
     def _keep_scores(self, attempt: Attempt, scorer: Scorer, call: Call) -> None:
         attempt.deadline = None
-        scores = call.output if call.error is None else call.error
-        cost = scores.cost if isinstance(scores, Scored | ScoringError) else {}
-        if scorer.is_awaited and (
-            cost or call.error is None or isinstance(scores, MissingScoreError)
-        ):
-            attempt.spent[scorer.built] = read_cost(cost)
-        attempt.scores[scorer] = scores
+        scores = attempt.scores[scorer] = call.output if call.error is None else call.error
+        if scorer.is_awaited:
+            cost = scores.cost if isinstance(scores, Scored | ScoringError) else {}
+            if cost or call.error is None or isinstance(scores, MissingScoreError):
+                attempt.spent[scorer.built] = read_cost(cost)
         if self.cache:
             self.cache.put_scores(attempt, scorer, scores)
 

@@ -25,7 +25,6 @@ from cbcore.run.finish import (
     summarize,
 )
 from cbcore.run.limits import ErrorLimit, check_fail_fast
-from cbcore.run.make_row import RowMaker
 from cbcore.run.pair import Attempt, Pair
 from cbcore.run.scorers import Scorer
 from cbcore.run.workers import Workers
@@ -40,8 +39,6 @@ from cbcore.store.saved_runs import SavedRun
 from cbcore.tokens import TokenCounter
 
 _ANY_TEXT = "warm"
-_FIRST_POSITION = 2**32
-"""The positions of the rows of each benchmark begin at a multiple of this."""
 
 
 class Runner:
@@ -279,7 +276,7 @@ class Runner:
         if self.calls.is_stopped:
             return outputs
         benchmark = Benchmark("call_again", list(examples), repeats=1, required=False)
-        pair = self._make_pair(system, Examples(benchmark, set()), [], 0, 1, None)
+        pair = Pair(self, system, Examples(benchmark, set()))
         try:
             self._collect([deque([pair])], lambda row, attempt: outputs.append(attempt.output))
         except RunError as error:
@@ -296,60 +293,20 @@ class Runner:
         """The pairs of a system with each benchmark."""
         workers = self._open_workers(system)
         return deque(
-            self._make_pair(
-                system, examples, self.scorers[system, place], place, n_systems, workers
+            Pair(
+                self,
+                system,
+                examples,
+                self.scorers[system, place],
+                place=place,
+                is_alone=n_systems == 1,
+                workers=workers,
             )
             for place, examples in enumerate(self.examples)
         )
 
-    def _make_pair(
-        self,
-        system: Built,
-        examples: Examples,
-        scorers: Sequence[Scorer],
-        place: int,
-        n_systems: int,
-        workers: Workers | None,
-    ) -> Pair:
-        benchmark = examples.benchmark
-        make_row = RowMaker(
-            system.name,
-            self.counter,
-            scorers,
-            expected=self._expect_score(benchmark, scorers),
-            cluster_column=self.settings.cluster_column,
-            idle=self.idle,
-        )
-        return Pair(
-            system,
-            examples,
-            scorers,
-            make_row,
-            calls=self.calls,
-            budget=self.budget,
-            counter=self.counter,
-            repeats=self.count_repeats(benchmark),
-            first_position=place * _FIRST_POSITION,
-            concurrency=self.settings.concurrency,
-            cache=self._make_cache(system),
-            workers=workers,
-            is_alone=n_systems == 1,
-            is_interleaved=self.settings.interleave,
-        )
-
-    def _expect_score(self, benchmark: Benchmark, scorers: Sequence[Scorer]) -> str | None:
-        """The main score, if every row of a benchmark should have it.
-
-        Nothing can be expected of repeats that are scored together, and of an evaluator that does
-        not declare its scores.
-        """
-        main = self.config["score_field"]
-        if any(main in scorer.emits for scorer in scorers):
-            return None if any(scorer.is_of_repeats for scorer in scorers) else main
-        is_declared = bool(scorers) and all(scorer.emits for scorer in scorers)
-        return main if is_declared and benchmark.required else None
-
-    def _make_cache(self, system: Built) -> Cache | None:
+    def open_cache(self, system: Built) -> Cache | None:
+        """What the store can do for a system; None if nothing is stored."""
         if self.store is None or self.saved is None:
             return None
         cache = Cache(

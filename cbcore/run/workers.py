@@ -22,9 +22,9 @@ from cbcore.exceptions import CBError, RunError, UsageError
 from cbcore.protocols import Executor, WorkerLost, WorkerPool
 from cbcore.run.pair import Call
 from cbcore.run.scorers import Scorer
-from cbcore.run.tracebacks import note_traceback
 from cbcore.secrets import hide, is_shown_in, notice_environment, redact
 from cbcore.timing import Waits, start_waits
+from cbcore.tracebacks import note_traceback
 
 if TYPE_CHECKING:
     from cbcore.run.pair import Attempt

@@ -24,6 +24,7 @@ from cbcore.assembly.main_score import (
 from cbcore.assembly.missing import require_all
 from cbcore.assembly.wiring import wire
 from cbcore.components import Built
+from cbcore.environment import describe_environment
 from cbcore.exceptions import PluginContractError, UsageError
 from cbcore.plugins import Catalog, default_catalog
 from cbcore.results import RunConfig
@@ -40,7 +41,6 @@ from cbcore.settings.plugin_options import (
 from cbcore.settings.run_settings import RunSettings
 from cbcore.specs import Spec
 from cbcore.store.database import Store, find_store, now
-from cbcore.store.environment import describe_environment
 from cbcore.store.saved_runs import SavedRun
 from cbcore.store.stand_ins import StoredData
 from cbcore.tokens import TokenCounter
@@ -258,17 +258,20 @@ def describe_run(
 
 
 def open_store(settings: RunSettings) -> Store | None:
-    """The store of a run; a temporary one for rows that are to be on disk, but not to be stored."""
-    if settings.dry_run or (settings.cache_dir is None and settings.rows == "memory"):
+    """The store of a run; a temporary one for rows that are to be on disk, but not to be stored.
+
+    That of a dry run is not written.
+    """
+    if settings.cache_dir is None and (settings.rows == "memory" or settings.dry_run):
         return None
-    return Store(settings.cache_dir)
+    return Store(settings.cache_dir, is_dry=settings.dry_run)
 
 
 def make_record(
     settings: RunSettings, asked: Sequence[Any], config: RunConfig, catalog: Catalog
 ) -> SavedRun | None:
     """The record of a run in its store, before it begins; `asked` are the datasets it was given."""
-    if settings.cache_dir is None or settings.dry_run:
+    if settings.cache_dir is None:
         return None
     argv = None if settings.argv is None else [redact_assignments(a) for a in settings.argv]
     environment = describe_environment(

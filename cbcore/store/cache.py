@@ -9,7 +9,7 @@ from cbcore.boundary import contained
 from cbcore.json_data import from_json, to_json, to_json_safe
 from cbcore.results import Scored
 from cbcore.secrets import are_known, hide, is_shown_in, visible
-from cbcore.store.database import Store, checksum, digest, now
+from cbcore.store.database import Store, checksum, digest
 
 if TYPE_CHECKING:
     from cbcore.run.pair import Attempt
@@ -21,11 +21,14 @@ LARGEST_VALUE = 900_000_000
 _PUT_EXAMPLE = """INSERT INTO examples VALUES (?, ?, ?) ON CONFLICT (example_key)
 DO UPDATE SET content=excluded.content, checksum=excluded.checksum
 WHERE content IS NOT excluded.content"""
-_PUT_OUTPUT = "INSERT OR REPLACE INTO outputs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_PUT_OUTPUT = """INSERT OR REPLACE INTO outputs
+(system_key, example_key, repeat, output, output_key, latency_s, run_id, checksum)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 _PUT_SCORES = "INSERT OR REPLACE INTO scores VALUES (?, ?, ?, ?, ?)"
-_FIND_OUTPUT = """SELECT output, checksum, latency_s, output_key, run_id FROM outputs
-WHERE system_key=? AND example_key=? AND repeat=?"""
-_FIND_SCORES = "SELECT scores, checksum FROM scores WHERE evaluator_key=? AND output_key=?"
+_FIND_OUTPUTS = """SELECT example_key, repeat, output, checksum, latency_s, output_key, run_id
+FROM outputs WHERE system_key=? AND example_key IN ({})"""
+_FIND_SCORES = """SELECT output_key, scores, checksum FROM scores
+WHERE evaluator_key=? AND output_key IN ({})"""
 
 
 class Cache:
@@ -57,38 +60,50 @@ class Cache:
 
     # -- the driver ----------------------------------------------------------------------------
 
-    def look_up(self, attempt: Attempt, scorers: Sequence[Scorer]) -> None:
-        """Store the example; fill in the output, its latency and its scores if they are cached."""
-        example = attempt.example
-        if not example.key:
-            if example.data:
-                self._tell(f"example {example.id!r} is not plain data")
-            return
+    def look_up(self, attempts: Sequence[Attempt], scorers: Sequence[Scorer]) -> None:
+        """Store the examples; fill in outputs, latencies and scores that are cached."""
         if not self._keeps_texts:
             return
-        if attempt.repeat == 0:
-            self._put_example(attempt)
-        if example.problem is not None or not self._is_read or not self._find_outputs():
-            return
-        key = (self.system_key, example.key, attempt.repeat)
-        for output, known, latency_s, output_key, run_id in self._store.reader.query(
-            _FIND_OUTPUT, key
-        ):
-            found = self._read(output, known)
-            if isinstance(found, dict) and isinstance(latency_s, float):
-                attempt.output, attempt.latency_s, attempt.output_key = found, latency_s, output_key
-                attempt.is_cached = True
-                self.sources.add(run_id)
-                self._find_scores(attempt, scorers, output_key)
+        wanted: dict[tuple[str, int], list[Attempt]] = {}  # examples of equal content share outputs
+        for attempt in attempts:
+            if attempt.needs_call and attempt.example.key:
+                wanted.setdefault((attempt.example.key, attempt.repeat), []).append(attempt)
+        found: dict[str, list[Attempt]] = {}
+        if wanted and self.has_outputs:
+            self._find_outputs(wanted, found)
+            self._find_scores(found, scorers)
+        for attempt in attempts:
+            if attempt.repeat == 0 and not attempt.is_cached:
+                self._put_example(attempt)
+
+    def _find_outputs(
+        self, wanted: Mapping[tuple[str, int], Sequence[Attempt]], found: dict[str, list[Attempt]]
+    ) -> None:
+        """Fill in outputs. The attempts that get one are in `found`, by the key of the output."""
+        keys = [*dict.fromkeys(key for key, _ in wanted)]
+        query = _FIND_OUTPUTS.format(", ".join("?" * len(keys)))
+        for key, repeat, *stored in self._store.reader.query(query, (self.system_key, *keys)):
+            output, known, latency_s, output_key, run_id = stored
+            for attempt in wanted.get((key, repeat), ()):
+                value = self._read(output, known)
+                if isinstance(value, dict) and isinstance(latency_s, float):
+                    attempt.output, attempt.latency_s = value, latency_s
+                    attempt.output_key, attempt.is_cached = output_key, True
+                    found.setdefault(output_key, []).append(attempt)
+                    self.sources.add(run_id)
 
     def look_up_repeats(self, attempt: Attempt, scorers: Sequence[Scorer]) -> None:
         """Fill in cached scores of all repeats together."""
-        if self._is_read and (key := _key_of_repeats(attempt)) is not None:
-            self._find_scores(attempt, scorers, key)
+        if self.has_outputs and (key := _key_of_repeats(attempt)) is not None:
+            self._find_scores({key: [attempt]}, scorers)
 
     def _put_example(self, attempt: Attempt) -> None:
         example = attempt.example
         content = example.content
+        if not example.key:
+            if example.data:
+                self._tell(f"example {example.id!r} is not plain data")
+            return
         if is_shown_in(content):
             content = to_json(hide(from_json(content)), sort_keys=True)
         if len(content) <= LARGEST_VALUE:
@@ -97,24 +112,32 @@ class Cache:
             self._store.put(_PUT_EXAMPLE, (example.key, text, checksum(text)))
         example.content = b""  # stored: it need not wait in memory
 
-    def _find_outputs(self) -> bool:
-        """Whether there are outputs of the system; the first look-up waits for earlier writes."""
+    @property
+    def has_outputs(self) -> bool:
+        """Whether outputs of the system can be reused. The first look waits for earlier writes."""
         if self._has_outputs is None:
-            self._store.flush()
-            query = "SELECT 1 FROM outputs WHERE system_key=? LIMIT 1"
-            self._has_outputs = bool(self._store.reader.query(query, (self.system_key,)))
+            self._has_outputs = self._is_read
+            if self._is_read:
+                self._store.flush()
+                query = "SELECT 1 FROM outputs WHERE system_key=? LIMIT 1"
+                self._has_outputs = bool(self._store.reader.query(query, (self.system_key,)))
         return self._has_outputs
 
-    def _find_scores(self, attempt: Attempt, scorers: Sequence[Scorer], output_key: str) -> None:
-        for scorer in scorers:
-            if scorer.key is not None:
-                key = (scorer.key, output_key)
-                for scores, known in self._store.reader.query(_FIND_SCORES, key):
-                    found = self._read(scores, known)
-                    if isinstance(found, dict):
-                        attempt.scores[scorer] = found
-                    elif isinstance(found, list) and len(found) == 2:
-                        attempt.scores[scorer] = Scored(found[0], {}, found[1])
+    def _find_scores(
+        self, attempts: Mapping[str, Sequence[Attempt]], scorers: Sequence[Scorer]
+    ) -> None:
+        """Fill in the scores of attempts, which are given by the keys of their outputs."""
+        query = _FIND_SCORES.format(", ".join("?" * len(attempts)))
+        for scorer in scorers if attempts else ():
+            if scorer.key is None:
+                continue
+            for key, text, known in self._store.reader.query(query, (scorer.key, *attempts)):
+                scores = self._read(text, known)
+                if isinstance(scores, list) and len(scores) == 2:
+                    scores = Scored(scores[0], {}, scores[1])
+                if isinstance(scores, dict | Scored):
+                    for attempt in attempts[key]:
+                        attempt.scores[scorer] = scores
 
     def _read(self, text: Any, known: Any) -> Any:
         """A stored value; None if it is damaged."""
@@ -148,7 +171,7 @@ class Cache:
             attempt.output_key = digest(example.key.encode(), data)
             text = self._store.shorten(output, data.decode())
             key = (system_key, example.key, attempt.repeat)
-            facts = (attempt.output_key, attempt.latency_s, self._run_id, now(), checksum(text))
+            facts = (attempt.output_key, attempt.latency_s, self._run_id, checksum(text))
             self._store.put(_PUT_OUTPUT, (*key, text, *facts))
         if storing.error is not None:
             self._tell(f"the output for example {example.id!r} cannot be read: {storing.reason}")

@@ -37,18 +37,19 @@ CREATE TABLE runs (run_id TEXT PRIMARY KEY, started TEXT NOT NULL, ended TEXT,
   result TEXT, -- JSON: summary, verdicts and sections
   result_checksum INTEGER);
 CREATE TABLE texts (text_key TEXT PRIMARY KEY, -- a digest of the content
-  content TEXT NOT NULL) WITHOUT ROWID;
+  content TEXT NOT NULL);
 CREATE TABLE examples (example_key TEXT PRIMARY KEY, -- a digest of the content
-  content TEXT NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID;
+  content TEXT NOT NULL, checksum INTEGER NOT NULL);
 CREATE TABLE outputs (system_key TEXT NOT NULL, example_key TEXT NOT NULL, repeat INTEGER NOT NULL,
   output TEXT NOT NULL, -- JSON
   output_key TEXT NOT NULL, -- a digest of the example's key and the output
-  latency_s REAL NOT NULL, run_id TEXT NOT NULL, created TEXT NOT NULL, checksum INTEGER NOT NULL,
-  PRIMARY KEY (system_key, example_key, repeat)) WITHOUT ROWID;
+  latency_s REAL NOT NULL, run_id TEXT NOT NULL, checksum INTEGER NOT NULL,
+  created TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now')),
+  PRIMARY KEY (system_key, example_key, repeat));
 CREATE TABLE scores (evaluator_key TEXT NOT NULL, output_key TEXT NOT NULL,
   scores TEXT NOT NULL, -- JSON: scores, details and cost
   run_id TEXT NOT NULL, checksum INTEGER NOT NULL,
-  PRIMARY KEY (evaluator_key, output_key)) WITHOUT ROWID;
+  PRIMARY KEY (evaluator_key, output_key));
 CREATE TABLE rows (run_id TEXT NOT NULL, system TEXT NOT NULL, position INTEGER NOT NULL,
   dataset TEXT NOT NULL, example_id TEXT NOT NULL,
   id_is_integer INTEGER NOT NULL, -- 1 if the id is a number
@@ -57,13 +58,13 @@ CREATE TABLE rows (run_id TEXT NOT NULL, system TEXT NOT NULL, position INTEGER 
   missing TEXT NOT NULL, -- JSON: reason by name of the score
   error TEXT, response TEXT, input_tokens INTEGER, output_tokens INTEGER, response_tokens INTEGER,
   latency_s REAL, cached INTEGER NOT NULL, metadata TEXT NOT NULL, checksum INTEGER NOT NULL,
-  PRIMARY KEY (run_id, system, position)) WITHOUT ROWID
+  PRIMARY KEY (run_id, system, position))
 """
 
 LONG_TEXT = 4096
 """Texts of more characters are stored once, in `texts`, however often they occur."""
 
-_MOST_PENDING = 1000
+_MOST_PENDING = 10_000
 _MOST_CHARACTERS = 64_000_000
 _MANY = 200
 """After a batch of more writes, the writer waits a moment: fewer and larger commits cost less."""
@@ -122,16 +123,19 @@ class Store:
     """The tables of one folder. `put` may be called from any thread; it never waits or fails.
 
     Without a folder, the tables are in a temporary file that nobody else sees, and that goes with
-    the last reference to `reader`.
+    the last reference to `reader`. A store that `is_dry` is read, and never written.
     """
 
-    def __init__(self, folder: str | Path | None) -> None:
+    def __init__(self, folder: str | Path | None, *, is_dry: bool = False) -> None:
         self.path = None if folder is None else find_store(folder)
         self.failure: Exception | None = None
         self._queue: SimpleQueue[tuple[str, Any]] = SimpleQueue()
         self._n_pending_characters = 0
         self._known_texts: set[str] = set()
-        self._is_closed = False
+        self._is_closed = is_dry
+        if is_dry and self.path is not None:
+            self.reader = open_reader(self.path)
+            return
         try:
             if self.path is not None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -147,7 +151,8 @@ class Store:
 
     def put(self, statement: str, values: tuple[Any, ...]) -> None:
         """Queue a write."""
-        self._queue.put((statement, values))
+        if not self._is_closed:
+            self._queue.put((statement, values))
 
     def put_text(self, text: str) -> dict[str, str]:
         """Store a long text once. Returns what stands for it in JSON."""
@@ -217,7 +222,7 @@ class Store:
             for event in waiting:
                 event.set()
             is_over = any(statement == _END for statement, _ in batch)
-            if len(batch) > _MANY and not waiting and self._queue.qsize() < _MOST_PENDING // 2:
+            if len(batch) > _MANY and not waiting and self._queue.qsize() < _MOST_PENDING // 4:
                 time.sleep(_PAUSE_S)
         if self.path is not None:
             self._connection.close()
@@ -280,6 +285,8 @@ def _connect(path: str, *, uri: bool = False) -> sqlite3.Connection:
     connection.text_factory = lambda content: content.decode("utf-8", "replace")
     if not uri:
         connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute("PRAGMA cache_size=-32000")
+        connection.execute("PRAGMA wal_autocheckpoint=16000")
     return connection
 
 
@@ -336,6 +343,8 @@ def digest(*parts: bytes) -> str:
 
 def checksum(*values: Any) -> int:
     """A checksum of what SQLite holds: texts and numbers."""
+    if len(values) == 1:
+        return crc32(values[0].encode("utf-8", "replace"))
     return crc32(to_json(values))
 
 

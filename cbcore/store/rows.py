@@ -54,16 +54,25 @@ def encode_row(
         metadata = hide(to_json_safe(metadata))
         response = hide(response)
     try:
-        plain = store.encode(metadata)
+        plain = store.encode(metadata) if metadata else "{}"
     except TypeError:  # it has other things than plain data
-        with contained():
-            plain = store.encode(to_json_safe(metadata))
-    scores, missing = to_json(to_json_safe(row.scores)), to_json(to_json_safe(row.missing))
+        plain = store.encode(to_json_safe(metadata))
     values = (
-        *(row.position, _make_valid(row.dataset), _make_valid(str(row.example_id))),
-        *(int(isinstance(row.example_id, int)), row.repeat, row.example_key or None),
-        *(scores.decode(), missing.decode(), _make_valid(row.error), _shorten(store, response)),
-        *(row.input_tokens, row.output_tokens, row.response_tokens, row.latency, int(row.cached)),
+        row.position,
+        _make_valid(row.dataset),
+        _make_valid(str(row.example_id)),
+        int(isinstance(row.example_id, int)),
+        row.repeat,
+        row.example_key or None,
+        to_json(row.scores).decode(),
+        to_json(row.missing).decode() if row.missing else "{}",
+        _make_valid(row.error),
+        _shorten(store, response),
+        row.input_tokens,
+        row.output_tokens,
+        row.response_tokens,
+        row.latency,
+        int(row.cached),
         plain,
     )
     return (run_id, _make_valid(row.system), system_key, output_key, checksum(*values), *values)

@@ -16,13 +16,13 @@ import attrs
 
 from cbcore._logging import get_logger
 from cbcore.boundary import contained
+from cbcore.environment import is_alive
 from cbcore.exceptions import ResultError, StoreError, UsageError
 from cbcore.json_data import from_json, to_json, to_json_safe
 from cbcore.results import EvalResult, EvalRow, RunConfig
 from cbcore.results.document import document_of, read_document
 from cbcore.secrets import hide
 from cbcore.store.database import Store, checksum, find_store, open_reader
-from cbcore.store.environment import is_alive
 from cbcore.store.rows import JoinedRows, StoredRows, StoredTexts
 
 RESUMABLE_STATES = ("running", "interrupted", "failed")

@@ -15,7 +15,7 @@ _MOST_FRAMES = 20
 _MOST_CHARACTERS = 6000
 """Of a whole traceback; its middle is left out."""
 
-_HERE = str(Path(__file__).parents[1])
+_HERE = str(Path(__file__).parent)
 _NOTE = "__cb_traceback__"
 
 

@@ -1,0 +1,87 @@
+"""What the reader of a result has to know besides its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from cbcore._logging import log_progress
+from cbcore.json_data import from_json
+from cbcore.secrets import redact
+
+if TYPE_CHECKING:
+    from cbcore.results import EvalResult
+    from cbcore.run.runner import Runner
+
+_MOST_SOURCES = 500
+
+
+def cb_summarize(run: Runner, result: EvalResult) -> None:
+    """Add remarks to the result, and warn of settings without effect."""
+    if not hasattr(run, "caches"):
+        return  # shards that are merged
+    result.problems += [*_describe_latencies(run, result), *_list_problems(run)]
+    _warn_of_settings(run)
+    _report_reuse(run)
+
+
+def _describe_latencies(run: Runner, result: EvalResult) -> Iterator[str]:
+    """A remark if some latencies were measured now, and others in an earlier run."""
+    n_rows = len(result.rows) - run.n_failed
+    has_latency = any(k.startswith("latency") for v in result.summary.values() for k in v)
+    if len(run.rows) > 1 and run.n_cached not in (0, n_rows) and has_latency:
+        cached = f"{run.n_cached:,} of {n_rows:,} rows are cached"
+        yield f"latencies are not ranked: {cached}, with the latency of an earlier run"
+
+
+def _list_problems(run: Runner) -> Iterator[str]:
+    for name, reason in run.failures.items():
+        yield f"the data of {name} ended early: {redact(reason)}"
+    for system, reason in run.stopped.items():
+        yield f"{system} was stopped, and its other examples have no rows. {redact(reason)}"
+    if n_lost := sum(workers.n_lost for workers in run.workers.values()):
+        n_repeated = sum(workers.n_repeated for workers in run.workers.values())
+        yield f"{n_lost} workers were lost, and {n_repeated} calls were sent again"
+    ids = {str(row.example_id) for rows in run.rows.values() for row in rows}
+    for example_id in run.settings.examples or () if not run.calls.is_stopped else ():
+        if example_id not in ids:
+            yield f"no example has the id {example_id!r}"
+
+
+def _warn_of_settings(run: Runner) -> None:
+    """A column that is never read is most likely misspelt."""
+    values = {id(s.value): s for of_pair in run.scorers.values() for s in of_pair}
+    for scorer in values.values() if not run.workers else ():
+        for field in sorted(getattr(scorer.value, "unread_columns", ())):
+            run.warn(f"{scorer.name} never looked at {field!r}: {field}_column had no effect.")
+    if not run.has_clusters:
+        column = run.settings.cluster_column
+        run.warn(f"No example has {column!r}, so --cluster-column had no effect.")
+
+
+def _report_reuse(run: Runner) -> None:
+    """Report how many outputs are reused, from when, and from which other versions."""
+    sources = sorted({run_id for cache in run.caches for run_id in cache.sources})[:_MOST_SOURCES]
+    if not sources or run.store is None or run.saved is None:
+        return
+    marks = ", ".join("?" * len(sources))
+    query = f"SELECT started, environment FROM runs WHERE run_id IN ({marks})"  # noqa: S608
+    found = run.store.reader.query(query, sources)
+    days = sorted({started[:10] for started, _ in found})
+    when = f" from {' to '.join(dict.fromkeys([days[0], days[-1]]))}" if days else ""
+    log_progress(f"Reused {run.n_cached:,} outputs of earlier runs{when}.")
+    here = _find_versions(run.saved.environment)
+    changed = {
+        f"{name} {version} (installed: {here[name]})"
+        for _, text in found
+        for name, version in _find_versions(from_json(text.encode())).items()
+        if here.get(name) not in (None, version)
+    }
+    if changed:
+        run.warn(f"Some reused outputs were made with {', '.join(sorted(changed))}.")
+
+
+def _find_versions(environment: Mapping[str, Any]) -> dict[str, Any]:
+    """The versions of Python, the core and the plugins of a run."""
+    own = {"cbcore": environment.get("cbcore"), "Python": environment.get("python")}
+    return {**environment.get("plugins", {}), **own}
