@@ -713,7 +713,7 @@ def test_a_dry_run_tries_the_columns_of_a_task_behind_its_filters(data):
         )
         composed = compose(RunSettings(systems=[Parrot()], plugin_options={"suite": [leaf]}))
         with pytest.raises(UsageError, match=r"truth_column='meta\.gld' .* did you mean 'gold'"):
-            plan_run(composed, None)
+            plan_run(composed)
 
 
 def test_the_metrics_of_a_task_have_rows_of_their_own(data):
