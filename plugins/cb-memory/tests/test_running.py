@@ -233,6 +233,15 @@ def test_what_is_stored_is_neither_asked_nor_fed_again(examples, tmp_path):
     assert all(row.cached for row in result.rows)
 
 
+def test_a_memory_under_another_name_is_not_called_again(examples, tmp_path):
+    """Another parameter makes it another memory."""
+    cached = []
+    for memory in (Bm25(k=2, name="a"), Bm25(k=2, name="b"), Bm25(k=3, name="b")):
+        rows = run([memory], examples, cache_dir=tmp_path).rows
+        cached.append({row.cached for row in rows})
+    assert cached == [{False}, {True}, {False}]
+
+
 def test_a_new_question_feeds_only_its_own_history(examples, tmp_path):
     """Where the memory cannot be saved."""
     run([Logged], examples[:3], cache_dir=tmp_path)

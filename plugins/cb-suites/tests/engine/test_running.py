@@ -20,6 +20,7 @@ from cb_suites.engine.model import (
 )
 from cbcore import evaluate
 from cbcore.exceptions import ConfigError, RunStoppedError, UsageError
+from cbcore.protocols import Cost
 from cbcore.results import EvalResult
 from cbcore.run.dry_run import plan_run
 from cbcore.settings import RunSettings
@@ -255,11 +256,14 @@ class Judge:
 
     name = "judge"
     emits = ("liked",)
+    identity = "judge"
 
     def __init__(self):
         self.closed = False
+        self.calls = 0
 
     async def ascore(self, original, processed):
+        self.calls += 1
         return {"liked": float(processed["response"] == "Paris")}
 
     async def aclose(self):
@@ -276,6 +280,33 @@ def test_an_awaited_evaluator_scores_a_vote_and_is_closed(data):
     assert judge.closed
 
 
+def test_a_vote_is_cached(data, tmp_path):
+    """A second run calls neither the system nor the judge, and has the same rows."""
+    vote = FilterPipeline("vote", (FilterStep("majority_vote"),))
+    each = FilterPipeline("each", (FilterStep("strip"),))
+    system, judge = Parrot("A", "B", "B"), Judge()
+    leaf = task(
+        "t", data("d", quiz(2)), **ASKED, filters=(vote, each), repeats=3, evaluators=(judge,)
+    )
+    first, second = (run(leaf, systems=[system], cache_dir=tmp_path / "store") for _ in range(2))
+    assert (len(system.asked), judge.calls) == (6, 2 + 6)
+    assert [row.scores for row in second.rows] == [row.scores for row in first.rows]
+    assert second.sections["suites"].lines == first.sections["suites"].lines
+
+
+def test_a_judge_behind_a_filter_needs_a_price_for_a_budget(data):
+    """As without the filter."""
+
+    class Unpriced(Judge):
+        def max_cost(self, example):
+            return Cost(usd=None)
+
+    strip = FilterPipeline("strip", (FilterStep("strip"),))
+    leaf = task("t", data("d", quiz(1)), **ASKED, filters=(strip,), evaluators=(Unpriced(),))
+    with pytest.raises(UsageError, match="no price is known for 'judge'"):
+        run(leaf, budget_usd=1.0)
+
+
 class AwaitedParrot(Parrot):
     """As a parrot that is awaited, and answers later calls first."""
 
@@ -288,20 +319,27 @@ class AwaitedParrot(Parrot):
 
 @pytest.mark.parametrize("kind", [Parrot, AwaitedParrot])
 @pytest.mark.parametrize("max_workers", [1, 4])
-@pytest.mark.parametrize("judges", [(), (Judge(),)])
-def test_a_vote_and_a_budget_do_not_wait_for_each_other(data, kind, max_workers, judges):
+@pytest.mark.parametrize("is_judged", [False, True])
+def test_a_vote_and_a_budget_do_not_wait_for_each_other(data, kind, max_workers, is_judged):
     """Repeats wait for the last of them, which waits for the budget: not for their rows."""
+    judges = [Judge(), Judge(), Judge()] if is_judged else [None] * 3
     vote = FilterPipeline("vote", (FilterStep("majority_vote"),))
     each = FilterPipeline("each", ())
     leaf = task("t", data("d", quiz(6)), **ASKED, filters=(vote, each), repeats=3)
-    options = {"max_workers": max_workers, "evaluators": judges or None, "tokenizer": "words"}
-    free = run(leaf, systems=[kind("B")], **options)
-    within = run(leaf, systems=[kind("B")], budget_tokens=10_000, **options)
+
+    def start(judge, **options):
+        evaluators = None if judge is None else [judge]
+        options |= {"max_workers": max_workers, "evaluators": evaluators, "tokenizer": "words"}
+        return run(leaf, systems=[kind("B")], **options)
+
+    free = start(judges[0])
+    within = start(judges[1], budget_tokens=10_000)
     assert lines(within) == lines(free)
     assert len(within.rows) == 18
     per_call = sum(row.output_tokens + row.response_tokens for row in free.rows) / 18
     with pytest.raises(RunStoppedError, match="could exceed the budget") as stopped:
-        run(leaf, systems=[kind("B")], budget_tokens=int(per_call * 7.5), **options)
+        start(judges[2], budget_tokens=int(per_call * 7.5))
+    assert all(judge.closed for judge in judges if judge)
     rows = stopped.value.result.rows  # the next call may cost twice as much as the others
     assert [(row.example_id, row.repeat) for row in rows] == [
         (row.example_id, row.repeat) for row in free.rows[:6]
@@ -361,7 +399,27 @@ def test_a_task_that_cannot_run_is_shown_and_breaks_no_other(data, tmp_path):
     assert lines(result)["g"] == lines(result)["good"]
     said = "\n".join(result.problems)
     assert "no dataset is called 'hotpotqaa'" in said
+    assert said.count("bad.jsonl") == 1
     assert "acc covers 1/4 tasks, not gone, bad, shots" in said
+
+
+def test_a_task_that_a_stopped_system_did_not_reach_says_so(data):
+    """The run itself reports why the system was stopped."""
+
+    class Down(Parrot):
+        def process(self, example):
+            raise RuntimeError("the endpoint is down")
+
+    tasks = [task(name, data(name, quiz(12)), **ASKED) for name in ("a", "b")]
+    result = run(*tasks, systems=[Down()])
+    first, second = result.sections["suites"].lines
+    assert first["reason"] == "every row errored; the first: RuntimeError: the endpoint is down"
+    assert (second["state"], second["reason"]) == (
+        "failed",
+        "not begun, since the run stopped parrot",
+    )
+    assert sum("parrot was stopped" in problem for problem in result.problems) == 1
+    assert not any("not begun" in problem for problem in result.problems)
 
 
 def test_a_mistake_in_a_suite_file_ends_the_run_before_it_begins(data):
