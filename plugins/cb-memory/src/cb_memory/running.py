@@ -20,6 +20,7 @@ from cb_memory.snapshots import Snapshots
 from cb_memory.workers import Worker
 from cbcore.assembly import Built
 from cbcore.chains import chain
+from cbcore.protocols import Cost, Example
 from cbcore.store.identity import Identities
 from cbcore.timing import waiting
 
@@ -80,6 +81,24 @@ class MemoryRun:
         key_of = Identities().key_of
         keys = [key_of(part.value, part.record) for part in self._parts]
         return {"scheme": _SCHEME, "stages": keys, "budget": self._way.budget}
+
+    @property
+    def max_cost(self) -> Callable[[Example], Cost]:
+        """About what a question costs, if the memory or a reader declares that."""
+        declared = [p.value.max_cost for p in self._parts if hasattr(p.value, "max_cost")]
+        if not declared:
+            raise AttributeError("max_cost")
+
+        def estimate(example: Example) -> Cost:
+            costs = [declare(example) for declare in declared]
+            usd = [cost.usd for cost in costs if cost.usd is not None]
+            is_priced = len(usd) == len(costs)
+            # Feeding the memory comes on top, and what it will find is not known.
+            return Cost(
+                sum(usd) if is_priced else None, sum(cost.tokens for cost in costs), is_bound=False
+            )
+
+        return estimate
 
     async def warm_up(self) -> None:
         """Let the memory and its readers load what they need, without feeding them."""

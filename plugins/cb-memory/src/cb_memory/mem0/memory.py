@@ -13,6 +13,7 @@ from cb_memory.mem0.usage import Usage, counted
 from cb_memory.nouns import ConversationTurn, IngestResult, Item, QueryResult, Retrieved
 from cbcore.binding import Trusted
 from cbcore.exceptions import MissingExtraError, UsageError
+from cbcore.protocols import Cost, Example
 from cbcore.provenance import describe
 
 _USER = "history"
@@ -69,6 +70,10 @@ class Mem0:
         self._usage = Usage()
 
     # -- what a run asks of it ------------------------------------------------------------------
+
+    def max_cost(self, example: Example) -> Cost:
+        """The library does not report what it costs."""
+        return Cost(None)
 
     @property
     def identity(self) -> dict[str, Any]:
