@@ -217,14 +217,19 @@ def open_run(text: str, cache_dir: str | Path = DEFAULT_CACHE_DIR) -> EvalResult
 
 
 def metrics_of(
-    config: RunConfig, catalog: Catalog | None = None, problems: list[str] | None = None
+    config: RunConfig,
+    catalog: Catalog | None = None,
+    problems: list[str] | None = None,
+    *,
+    is_trusted: bool = False,
 ) -> list[Any]:
     """The metrics that a result records, built again by the plugins that are installed.
 
-    They name no program, file or address. Raises `ResultError` for one that cannot be built; with a
-    list of `problems`, it is left out, and the list gets the reason.
+    Those of a result that is not trusted name no program, file or address. Raises `ResultError` for
+    one that cannot be built; with a list of `problems`, it is left out, and the list gets the reason.
     """
-    builder = Builder(catalog or default_catalog(), check=check_untrusted)
+    check = None if is_trusted else check_untrusted
+    builder = Builder(catalog or default_catalog(), check=check)
     metrics = []
     for record in config.get("metrics") or ():
         try:

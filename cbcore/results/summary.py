@@ -58,7 +58,7 @@ class SummedUp:
 def mark_idle(config: RunConfig, kind: str, names: Collection[str]) -> RunConfig:
     """The config in which the components of a kind that gave nothing, by their names, are `idle`.
 
-    They stay there: with other rows, as of a filter or of further shards, they may give something.
+    They stay there: with other rows, as of a filter, they may give something.
     """
     marked: dict[str, Any] = {**config}
     records = [{k: v for k, v in one.items() if k != "idle"} for one in marked.get(kind) or ()]

@@ -30,6 +30,10 @@ def summarize(run: Runner, failure: BaseException | None) -> EvalResult:
         config["spent"] = {"tokens": spent.tokens, "usd": spent.usd or 0.0}
     if run.executor is not None:
         config["repeated_calls"] = sum(one.n_repeated for one in run.workers.values())
+    if run.failures:
+        config["failures"] = {name: redact(why) for name, why in run.failures.items()}
+    if run.stopped:
+        config["stopped"] = {name: redact(why) for name, why in run.stopped.items()}
     for record, examples in zip(config["datasets"], run.examples, strict=False):
         cast("dict[str, Any]", record).update(n_examples=examples.n_read, data=examples.digest)
     sections, remarks = make_sections(run.rows, run.metrics, config)
@@ -87,8 +91,8 @@ def _find_texts(run: Runner) -> StoredTexts | None:
     """The texts behind the rows, if they are stored."""
     if run.store is None or run.saved is None or run.settings.no_examples:
         return None
-    reader = run.store.reader
-    return StoredTexts([StoredRows(reader, run.run_id, s, run.store) for s in run.rows])
+    run.store.flush()
+    return StoredTexts([StoredRows(run.store.reader, run.run_id, system) for system in run.rows])
 
 
 # -- how it ended --------------------------------------------------------------------------------

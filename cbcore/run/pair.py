@@ -16,6 +16,7 @@ from cbcore.contexts import complete_output, find_unreadable, is_same, pass_on
 from cbcore.exceptions import CBError, MissingScoreError, ProcessError, ScoringError
 from cbcore.requests import compact_requests
 from cbcore.results import EvalRow, Scored
+from cbcore.results.eval_row import POSITIONS
 from cbcore.run.budget import Reservation, Spent, find_cost, read_cost
 from cbcore.run.calling import Threads
 from cbcore.run.examples import Examples, NumberedExample
@@ -39,8 +40,6 @@ _MOST_SCORING = 32
 """Threads that score the outputs of an awaited system."""
 _LONGEST_STRIDE = 64
 _QUICK_S = 0.001
-_FIRST_POSITION = 2**32
-"""The positions of the rows of each benchmark begin at a multiple of this."""
 _NOTED_WAIT_S = 0.0005
 """A row notes longer waits."""
 
@@ -147,7 +146,7 @@ class Pair:
         self.calls, self.budget, self.workers = run.calls, run.budget, workers
         self.cache = run.open_cache(system)
         self.repeats = run.count_repeats(examples.benchmark)
-        self._first_position = place * _FIRST_POSITION
+        self._first_position = place * POSITIONS
         self._row_maker = RowMaker(run, system.name, scorers, examples.benchmark)
         self.is_awaited = hasattr(system.value, "aprocess")
         # Such a system puts its calls in an order of its own, so that most of them wait.
@@ -173,6 +172,7 @@ class Pair:
         self.held: Attempt | None = None  # waits for the budget
         self.is_read = False
         self.stopped: str | None = None
+        self.failure: CBError | None = None  # of the data; it ends the run after the last row
         self.started = time.perf_counter()
         self.n_started = self.n_rows = 0
         self.last_position = -1  # of the rows that were taken
@@ -242,13 +242,12 @@ class Pair:
                 return
 
     def _read_next(self) -> Attempt | None:
-        """None at the end of the data, or if data that is not required fails."""
+        """None at the end of the data, or where it fails."""
         try:
             attempt = next(self.attempts, None)
         except CBError as error:
-            if self.examples.benchmark.required:
-                raise
             self.stop(error.message)
+            self.failure = error if self.examples.benchmark.required else None
             return None
         self.is_read = attempt is None
         return attempt
@@ -268,7 +267,8 @@ class Pair:
                 return
             for attempt in group:
                 yield self._make_row_of(attempt), attempt
-                self._let_go()
+                self.open.popleft()
+                self.n_rows += 1
 
     def _finished_group(self) -> list[Attempt]:
         """The next attempt, or all repeats of the next example, if they are finished."""
@@ -311,18 +311,13 @@ class Pair:
         number = attempt.example.index * self.repeats + attempt.repeat
         return self._row_maker.make(attempt, self._first_position + number)
 
-    def _let_go(self) -> None:
-        self.open.popleft()
-        self.n_rows += 1
-
     def take_finished_rows(self) -> Iterator[tuple[EvalRow, Attempt]]:
         """After an early end: the rows of attempts that are finished. The outputs of others are
         in the store already."""
-        finished = [attempt for attempt in self.open if attempt.is_done]
-        self.open = deque(finished)
-        for attempt in finished:
-            yield self._make_row_of(attempt), attempt
-            self._let_go()
+        for attempt in self.open:
+            if attempt.is_done:
+                yield self._make_row_of(attempt), attempt
+        self.open.clear()
 
     def stop(self, reason: str) -> None:
         """Read no more examples. Calls under way still make their rows."""
@@ -447,7 +442,10 @@ class Pair:
             self._keep_failure(attempt, call.error)
             return
         example = attempt.example.data
-        if not isinstance(output, dict):
+        if isinstance(output, dict) and type(output) is not dict:
+            with contained():  # a class of its own: its methods may do anything
+                output = dict(output)
+        if type(output) is not dict:
             attempt.error = f"the system returned {type(output).__name__}, not a dict"
             return
         if (problem := find_unreadable(example, output)) is not None:

@@ -237,6 +237,8 @@ class Runner:
         if not pair.is_finished:
             return
         pair.threads.close()
+        if pair.failure is not None:
+            raise pair.failure
         name, started = pair.system.name, pair.started
         self.timing[name] = self.timing.get(name, 0.0) + time.perf_counter() - started
         queue.popleft()

@@ -143,8 +143,7 @@ def configure(settings: RunSettings, options: Mapping[PluginOption, Any], builde
     parse_specs(settings)
     settings.plugin_options = {option.key: value for option, value in options.items()}
     builder.offered = _fill(settings, options)
-    if settings.rescored_from is None:  # else its systems are as plugins configured them
-        builder.hooks.hook.cb_configure(settings=settings, builder=builder)
+    builder.hooks.hook.cb_configure(settings=settings, builder=builder)
     for plugin, reason in builder.hooks.failed.items():
         if any(option.component.plugin == plugin for option in options):
             raise PluginContractError(plugin, f"cb_configure failed: {reason}")

@@ -12,6 +12,7 @@ from cbcore.assembly.builder import Builder
 from cbcore.assembly.fields import Layout
 from cbcore.boundary import contained
 from cbcore.exceptions import CBError, DataError
+from cbcore.results.eval_row import POSITIONS
 from cbcore.specs import parse_dataset
 from cbcore.store.saved_runs import SavedRun
 from cbcore.store.stand_ins import StoredData
@@ -47,17 +48,18 @@ def find_data(run: SavedRun, catalog: Catalog) -> tuple[Sequence[Any], bool]:
 
 def _find_stored(run: SavedRun) -> list[StoredData] | None:
     """The datasets of a run as its store has them; None if that is not all of them."""
-    # The examples of a part of the data are not numbered in turn.
-    if any(run.settings.get(name) for name in ("no_examples", "sample", "examples", "shard")):
-        return None
     result = run.result(is_summed_up=False)
     rows, texts = result.rows, result.texts
     places: dict[str, dict[str | int, int]] = {name: {} for name in run.datasets}
+    last = dict.fromkeys(places, 0)  # the number of the last example in its data
     for place, row in enumerate(rows):
         if row.dataset not in places:
             return None
         places[row.dataset].setdefault(row.example_id, place)
-    if texts is None or not all(places.values()):
+        number = row.position % POSITIONS // run.settings["repeats"]
+        last[row.dataset] = max(last[row.dataset], number)
+    # The examples of a part of the data would be numbered in another way.
+    if texts is None or any(len(places[name]) != last[name] + 1 for name in places):
         return None
 
     def read(dataset: str) -> Iterator[Any]:

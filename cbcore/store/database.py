@@ -10,6 +10,7 @@ import contextlib
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -83,6 +84,8 @@ class Reader:
         self.connection = connection
         self.path = path
         self.lock = threading.RLock()
+        # A connection refers to itself, so that it would stay open until garbage is collected.
+        weakref.finalize(self, connection.close).atexit = False
 
     def query(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
         """The rows that a statement selects. Raises `StoreError`."""
@@ -145,7 +148,8 @@ class Store:
         except (OSError, sqlite3.Error) as error:
             raise describe_failure(self.path, "opened", error) from error
         self.reader = Reader(connection, self.path)
-        threading.Thread(target=self._write, name="cb-store", daemon=True).start()
+        self._writer = threading.Thread(target=self._write, name="cb-store", daemon=True)
+        self._writer.start()
 
     # -- any thread ----------------------------------------------------------------------------
 
@@ -205,6 +209,7 @@ class Store:
         if not self._is_closed:
             self._is_closed = True
             self._queue.put((_END, None))
+            self._writer.join(timeout_s)
         self.check()
 
     # -- the writer thread ---------------------------------------------------------------------

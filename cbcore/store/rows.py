@@ -27,6 +27,11 @@ PUT_ROW = (
     f"INSERT OR REPLACE INTO rows (run_id, system, system_key, output_key, checksum, {_COLUMNS}) "  # noqa: S608
     f"VALUES (?, ?, ?, ?, ?{', ?' * (_COLUMNS.count(',') + 1)})"
 )
+COPY_ROWS = (
+    f"INSERT OR IGNORE INTO rows (run_id, system, system_key, output_key, checksum, {_COLUMNS}) "  # noqa: S608
+    f"SELECT ?, system, system_key, output_key, checksum, {_COLUMNS} FROM rows WHERE run_id=?"
+)
+"""Gives a run, named first, the rows of another run that it lacks."""
 _SELECT = f"SELECT checksum, {_COLUMNS} FROM rows WHERE run_id=? AND system=?"  # noqa: S608
 _CHUNK = 500
 _TEXTS = """SELECT e.content, e.checksum, o.output, o.checksum

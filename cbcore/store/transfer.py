@@ -42,6 +42,7 @@ def export_run(run: SavedRun, target: Path) -> None:
         store = Store(folder)
         _copy(run, store, prefix="")
         store.close()
+        store.reader.close()
         made = Path(folder) / run.path.name
         # Without the files that belong to a store which is written to.
         with contextlib.closing(sqlite3.connect(made)) as database:
