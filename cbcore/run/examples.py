@@ -6,7 +6,6 @@ import copy
 import heapq
 import pickle
 import tempfile
-import weakref
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
@@ -325,7 +324,6 @@ class Spool:
         self._failure: BaseException | None = None
         self._offsets: list[int] = []
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it goes with this object
-        weakref.finalize(self, self._file.close)
 
     def __del__(self) -> None:
         self._file.close()
