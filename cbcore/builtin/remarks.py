@@ -43,7 +43,8 @@ def _list_problems(run: Runner) -> Iterator[str]:
         n_repeated = sum(workers.n_repeated for workers in run.workers.values())
         yield f"{n_lost} workers were lost, and {n_repeated} calls were sent again"
     ids = {str(row.example_id) for rows in run.rows.values() for row in rows}
-    for example_id in run.settings.examples or () if not run.calls.is_stopped else ():
+    is_whole = len(run.settings.select) == 1 and not run.calls.is_stopped
+    for example_id in (run.settings.examples or ()) if is_whole else ():
         if example_id not in ids:
             yield f"no example has the id {example_id!r}"
 

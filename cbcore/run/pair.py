@@ -163,8 +163,11 @@ class Pair:
             and not (self.is_awaited or workers or run.settings.timeout_s)
             and not any(scorer.is_awaited for scorer in scorers)
         )
-        window = _INLINE_WINDOW if self.is_inline else _WINDOW * self.concurrency
-        self.window = max(self.repeats, 1 if is_interleaved else window)
+        is_strict = run.settings.fail_fast or run.settings.max_errors is not None
+        window = _INLINE_WINDOW if self.is_inline and not is_strict else _WINDOW * self.concurrency
+        if is_interleaved or (self.is_inline and is_strict):
+            window = 1
+        self.window = max(self.repeats, window)
         n_threads = min(self.concurrency, _MOST_SCORING) if self.is_awaited else self.concurrency
         self.threads = Threads(self.calls.work, n_threads)
         self._slots: asyncio.Semaphore | None = None
