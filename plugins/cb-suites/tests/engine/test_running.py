@@ -700,6 +700,13 @@ def test_process_docs_gets_documents_it_can_map_and_filter(data):
     assert [example["q"] for example in system.asked] == ["q1!", "q2!"]
 
 
+def test_evaluators_that_join_several_tasks_are_recorded_once(data):
+    documents = [{"question": "q", "context": "c", "answer": "B"}]
+    result = run(*(task(name, data(name, documents)) for name in "ab"))
+    names = [record["name"] for record in result.config["evaluators"]]
+    assert sorted(names) == sorted({*names, "answer_quality"})
+
+
 def test_the_columns_of_a_task_point_its_evaluators_at_its_data(data):
     """Those that read the field."""
 
