@@ -167,7 +167,7 @@ def rescore(
         )
     if run.settings.get("no_examples"):
         raise UsageError(f"The outputs of run {run.run_id} were not stored.")
-    data, is_stored = find_data(run, specs, catalog)
+    data, is_stored = find_data(run, catalog)
     kept = [name for name, option in options_of(RunSettings).items() if option.keep_on_rescore]
     if is_stored:  # as systems were given them, with the fields in their places
         kept = [name for name in kept if name not in ("fields", "unique_ids")]

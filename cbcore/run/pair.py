@@ -289,6 +289,8 @@ class Pair:
         if not answered or answered[-1].repeats:
             return True
         last = answered[-1]
+        if last in self.calls.open:
+            return False  # else `wait` would take its first return for its second
         last.repeats = answered
         if self.cache:
             self.cache.look_up_repeats(last, self.of_repeats)

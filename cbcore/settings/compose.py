@@ -312,11 +312,13 @@ def make_record(
 
 def _find_scoring(benchmarks: Sequence[Benchmark], builder: Builder) -> list[Built]:
     """The evaluators that emit the main score of a benchmark and are not known to the builder."""
+    known = {id(evaluator.value) for evaluator in builder.evaluators}
     found: list[Built] = []
     for benchmark in benchmarks:
         for evaluator in benchmark.evaluators:
-            is_known = not evaluator.record or evaluator in (*builder.evaluators, *found)
-            if not is_known and benchmark.main_score in emits_of(evaluator):
+            is_new = evaluator.record and id(evaluator.value) not in known
+            if is_new and benchmark.main_score in emits_of(evaluator):
+                known.add(id(evaluator.value))
                 found.append(evaluator)
     return found
 

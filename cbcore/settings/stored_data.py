@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from cbcore._logging import get_logger
 from cbcore.assembly.builder import Builder
 from cbcore.assembly.fields import Layout
 from cbcore.boundary import contained
 from cbcore.exceptions import CBError, DataError
 from cbcore.results.eval_row import POSITIONS
+from cbcore.specs import parse_dataset
 from cbcore.store.saved_runs import SavedRun
 from cbcore.store.stand_ins import StoredData
 
@@ -20,15 +23,19 @@ if TYPE_CHECKING:
 __all__ = ()
 
 
-def find_data(run: SavedRun, specs: Sequence[str], catalog: Catalog) -> tuple[Sequence[Any], bool]:
+def find_data(run: SavedRun, catalog: Catalog) -> tuple[Sequence[Any], bool]:
     """The datasets to score, and whether they are those of the store.
 
     That is so if one of them cannot be read any more, and all examples are stored.
     """
+    specs = [  # as plugins configured them
+        attrs.evolve(parse_dataset(record["spec"]), label=record["name"])
+        for record in run.components["datasets"]
+    ]
     with contained() as attempt:
         builder = Builder(catalog)
-        for record in run.components["datasets"]:  # as plugins configured them
-            next(iter(builder.dataset(record["spec"], {}, Layout()).value), None)
+        for spec in specs:
+            next(iter(builder.dataset(spec, {}, Layout()).value), None)
     if attempt.error is None:
         return specs, False
     stored = _find_stored(run)
