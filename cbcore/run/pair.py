@@ -176,7 +176,7 @@ class Pair:
         self.held: Attempt | None = None  # waits for the budget
         self.is_read = False
         self.stopped: str | None = None
-        self.failure: CBError | None = None  # of the data; it ends the run after the last row
+        self.data_error: CBError | None = None
         self.started = time.perf_counter()
         self.n_started = self.n_rows = 0
         self.last_position = -1  # of the rows that were taken
@@ -250,8 +250,7 @@ class Pair:
         try:
             attempt = next(self.attempts, None)
         except CBError as error:
-            self.stop(error.message)
-            self.failure = error if self.examples.benchmark.required else None
+            self.data_error, self.is_read = error, True
             return None
         self.is_read = attempt is None
         return attempt

@@ -237,15 +237,16 @@ class Runner:
         if not pair.is_finished:
             return
         pair.threads.close()
-        if pair.failure is not None:
-            raise pair.failure
-        name, started = pair.system.name, pair.started
+        benchmark, name, started = pair.examples.benchmark, pair.system.name, pair.started
+        if pair.data_error is not None:
+            if benchmark.required:
+                raise pair.data_error
+            self.failures.setdefault(benchmark.name, pair.data_error.message)
         self.timing[name] = self.timing.get(name, 0.0) + time.perf_counter() - started
         queue.popleft()
-        if name in self.stopped:
+        if pair.stopped is not None:
+            self.stopped.setdefault(name, pair.stopped)
             queue.clear()
-        elif pair.stopped is not None:
-            self.failures.setdefault(pair.examples.benchmark.name, pair.stopped)
 
     def _emit(self, row: EvalRow, attempt: Attempt) -> None:
         """Take the next row of a system."""
@@ -266,7 +267,6 @@ class Runner:
         if self.settings.fail_fast:
             check_fail_fast(row, attempt.raised, find_failed_scorer(attempt))
         if reason := self._limit.count(row, is_data=attempt.example.problem is not None):
-            self.stopped.setdefault(row.system, reason)
             pair.stop(reason)
 
     def call_again(self, system: Built, examples: Iterable[Example]) -> list[Output | None]:
