@@ -290,10 +290,17 @@ class Calls:
         if (loop := self._loop) is not None:
             import asyncio
 
-            with contextlib.suppress(FutureTimeout):  # a blocked loop, whose thread is a daemon
-                cancelled = asyncio.run_coroutine_threadsafe(_cancel_tasks(grace_s), loop)
+            cancelled = asyncio.run_coroutine_threadsafe(_cancel_tasks(grace_s), loop)
+            try:
                 cancelled.result(grace_s + 1)
-            loop.call_soon_threadsafe(loop.stop)
+            except FutureTimeout:
+                self._loop = None  # it is blocked; its thread is a daemon
+
+    def stop_loop(self) -> None:
+        """Stop the loop, when components have closed what they had opened on it."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._loop = None
 
 
 def _start_loop() -> asyncio.AbstractEventLoop:

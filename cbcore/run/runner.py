@@ -130,6 +130,7 @@ class Runner:
             return self._run()
         finally:  # a second interrupt comes here too: queued outputs are still written
             self._end_calls()
+            self.calls.stop_loop()
             for workers in self.workers.values():
                 workers.close()
             if self.store is not None:
