@@ -67,7 +67,7 @@ class CostModel:
     """What one call of a component may cost: declared by `max_cost`, corrected by what is seen.
 
     One call shows its cost first, then as many again may be open. A call that cost more than its
-    bound starts over.
+    bound starts over. A call that cost nothing, such as a request that was refused, shows nothing.
     """
 
     component: Built
@@ -99,11 +99,12 @@ class CostModel:
         if self.needs_usd and actual.usd is None and self.may_cost and not spent.n_unknown:
             self.is_closed = True
             actual = actual.largest(bound)
+        shows = not self.may_cost or bool(actual.usd or actual.tokens)
+        self.most = self.most.largest(actual)
         for _ in range(spent.n_unknown):
             actual += bound
         is_surprise = actual.largest(bound) != bound.largest(bound)
-        self.n_seen = 1 if is_surprise else self.n_seen + 1
-        self.most = self.most.largest(actual)
+        self.n_seen = 1 if is_surprise else self.n_seen + shows
         return actual
 
     @property

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from cbcore.boundary import contained
 from cbcore.components import Built, describe_exception
 from cbcore.contexts import complete_output, find_unreadable, is_same, pass_on
-from cbcore.exceptions import CBError, MissingScoreError, ProcessError, ScoringError
+from cbcore.exceptions import CBError, ProcessError, ScoringError
+from cbcore.protocols import Cost
 from cbcore.requests import compact_requests
 from cbcore.results import EvalRow, Scored
 from cbcore.results.eval_row import POSITIONS
@@ -479,10 +480,10 @@ class Pair:
     def _keep_scores(self, attempt: Attempt, scorer: Scorer, call: Call) -> None:
         attempt.deadline = None
         scores = attempt.scores[scorer] = call.output if call.error is None else call.error
-        if scorer.is_awaited:
+        if scorer.is_awaited and (call.error is None or isinstance(scores, ScoringError)):
             cost = scores.cost if isinstance(scores, Scored | ScoringError) else {}
-            if cost or call.error is None or isinstance(scores, MissingScoreError):
-                attempt.spent[scorer.built] = read_cost(cost)
+            # Without a cost, nobody was asked: the reason may be missing, or the verdict known.
+            attempt.spent[scorer.built] = read_cost(cost) if cost else Spent(Cost())
         if self.cache:
             self.cache.put_scores(attempt, scorer, scores)
 
