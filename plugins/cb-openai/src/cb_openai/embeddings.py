@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cb_openai.client import ChatClient
+from cb_openai.counting import count_text
 from cb_openai.errors import BadReplyError, EndpointError, Outcome
-from cb_openai.prices import request_cost
+from cb_openai.prices import failure_cost, max_cost, request_cost
 from cb_openai.settings import Connection
+from cbcore.protocols import Cost
 from cbcore.records import by_field
 
 
@@ -50,21 +52,25 @@ class EmbeddingClient:
                     Outcome.UNEXPECTED, f"{len(found)} vectors came for {len(texts)} texts"
                 )
         except EndpointError as error:
-            used = _whole(error.usage)
-            error.cost = request_cost(
-                self.price, used, error.lost_attempts, billed=error.may_be_billed
-            )
+            error.usage = _whole(error.usage)
+            error.cost = failure_cost(self.price, error)
             raise
-        return found, request_cost(self.price, _whole(reply.usage), reply.lost_attempts)
+        n_counted = 0 if reply.usage else sum(map(count_text, texts))
+        usage, lost = _whole(reply.usage), reply.lost_attempts
+        return found, request_cost(self.price, usage, lost, n_counted=n_counted)
+
+    def max_cost(self, texts: Sequence[str]) -> Cost:
+        """The most that a request for these texts may cost."""
+        return max_cost(self.price, sum(map(count_text, texts)), 0)
 
     async def aclose(self) -> None:
         """Close the connections of this event loop."""
         await self._client.aclose()
 
 
-def _whole(usage: Mapping[str, int]) -> Mapping[str, int]:
-    """A usage of this API tells of no completion, which is no lack of it."""
-    return {"completion_tokens": 0, **usage} if usage else usage
+def _whole(usage: Mapping[str, int]) -> dict[str, int]:
+    """A usage of this API has no completion, which does not make it incomplete."""
+    return {"completion_tokens": 0, **usage} if usage else {}
 
 
 def vectors_of(data: Mapping[str, Any]) -> list[list[float]]:

@@ -8,12 +8,16 @@ import re
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from cbcore.binding import Trusted
 from cbcore.names import hint
+from cbcore.protocols import Cost
+
+if TYPE_CHECKING:
+    from cb_openai.errors import EndpointError
 
 PRICES_VARIABLE = "CB_PRICES"
 """The environment variable that may name a price file."""
@@ -69,8 +73,6 @@ class Pricing:
     input which the provider had in its cache.
     """
 
-    identity_without = ("prices",)
-
     prices: Trusted[str | None] = None
     price_in: float | None = attrs.field(default=None, validator=attrs.validators.optional(_amount))
     price_out: float | None = attrs.field(
@@ -89,32 +91,53 @@ class Pricing:
         return find_price(model, self.prices)
 
 
-def request_cost(
-    price: Price | None, usage: Mapping[str, int], lost_attempts: int = 0, *, billed: bool = True
-) -> dict[str, Any]:
-    """The `cost` of a request by a client that scores, and of lost attempts before it.
+def max_cost(price: Price | None, n_prompt: int, n_reply: int, *, is_bound: bool = True) -> Cost:
+    """The cost of a request by the tokens of its prompt and of the longest reply."""
+    usd = None
+    if price is not None:
+        usd = (n_prompt * price.input + n_reply * price.output) / 1e6
+    return Cost(usd, n_prompt + n_reply, is_bound)
 
-    A request that was not `billed` and has no usage costs nothing.
+
+def request_cost(
+    price: Price | None, usage: Mapping[str, int], lost_attempts: int = 0, *, n_counted: int = 0
+) -> dict[str, Any]:
+    """The `cost` of a request that was answered, and of lost attempts before it.
+
+    `n_counted` are the tokens that count if the endpoint reports none. It then has no `cost_usd`.
     """
-    calls, usd = lost_attempts, None
-    if billed or usage:
-        calls += 1
-        usd = None if price is None else price.cost_usd(usage)
-    tokens = usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
-    cost: dict[str, Any] = {"calls": calls, "spent_tokens": tokens}
+    usd = None if price is None else price.cost_usd(usage)
+    n_reported = usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
+    cost: dict[str, Any] = {"calls": 1 + lost_attempts, "spent_tokens": n_reported or n_counted}
     if usd is not None:
         cost["cost_usd"] = usd
-    if unknown := calls - (usd is not None):
-        cost["requests_of_unknown_cost"] = unknown
-    return cost if calls else {}
+    if lost_attempts:
+        cost["requests_of_unknown_cost"] = lost_attempts
+    return cost
+
+
+def failure_cost(price: Price | None, error: EndpointError) -> dict[str, Any]:
+    """The `cost` of a request that failed; empty if none of its attempts can have been billed."""
+    if error.usage:
+        return request_cost(price, error.usage, error.lost_attempts)
+    n_unknown = error.lost_attempts + error.may_be_billed
+    if not n_unknown:
+        return {}
+    return {"calls": n_unknown, "spent_tokens": 0, "requests_of_unknown_cost": n_unknown}
 
 
 def add_costs(*costs: Mapping[str, Any]) -> dict[str, Any]:
-    """Several costs as one."""
+    """Several costs as one. Dollars that one of them does not report leave the sum unknown."""
     total: dict[str, Any] = {}
     for cost in costs:
         for name, amount in cost.items():
             total[name] = total.get(name, 0) + amount
+    if any(
+        "cost_usd" not in cost and cost["calls"] > cost.get("requests_of_unknown_cost", 0)
+        for cost in costs
+        if cost
+    ):
+        total.pop("cost_usd", None)
     return total
 
 
