@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from cbcore import records
 from cbcore.boundary import contained
 
-__all__ = ("parameters_of", "public_attributes", "signature_of")
+__all__ = ("attributes_without", "parameters_of", "public_attributes", "signature_of")
 
 
 class Parameter(NamedTuple):
@@ -80,6 +80,21 @@ def instance_attributes(obj: object) -> dict[str, Any]:
                 found[slot] = getattr(obj, slot)
     found.update(getattr(obj, "__dict__", {}))
     return found
+
+
+def attributes_without(*labels: str) -> property:
+    """An `identity` for a class: its parameters and public attributes without these labels.
+
+    Labels change nothing of what an object returns, such as its name.
+    """
+
+    def read(obj: object) -> dict[str, Any]:
+        kept = {f"_{parameter.name}" for parameter in parameters_of(type(obj))}
+        attributes = instance_attributes(obj).items()
+        shown = {k: v for k, v in attributes if not k.startswith("_") or k in kept}
+        return {k: v for k, v in records.flatten_records(obj, shown).items() if k not in labels}
+
+    return property(read)
 
 
 def type_path(obj: object) -> str:

@@ -12,6 +12,7 @@ import pytest
 
 from cbcore.introspection import (
     Parameter,
+    attributes_without,
     parameters_of,
     public_attributes,
     signature_of,
@@ -152,3 +153,24 @@ def test_a_class_is_named_with_its_module():
     """Nested classes by their qualified name."""
     assert type_path(Plain(1)) == f"{__name__}.Plain"
     assert type_path(5) == "builtins.int"
+
+
+class Labeled:
+    identity = attributes_without("name")
+
+    def __init__(self, size: int = 1, *, name: str = "labeled") -> None:
+        self._size, self.name = size, name
+        self._calls: list[int] = []
+        self.digest = "abc"
+
+
+class Derived(Labeled):
+    def __init__(self, mode: str) -> None:
+        super().__init__(2)
+        self._mode = mode
+
+
+def test_attributes_without_labels_have_every_parameter() -> None:
+    """Those of a subclass, and those that are kept in private, too: another value has effects."""
+    assert Labeled(name="other").identity == {"_size": 1, "digest": "abc"}
+    assert Derived("fast").identity == {"_mode": "fast", "digest": "abc"}

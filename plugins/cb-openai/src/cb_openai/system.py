@@ -24,7 +24,7 @@ from cb_openai.retrying import Retry
 from cb_openai.settings import Access, Generation, Limits
 from cbcore.boundary import contained
 from cbcore.exceptions import DataError
-from cbcore.introspection import public_attributes
+from cbcore.introspection import attributes_without
 from cbcore.protocols import Cost
 from cbcore.records import by_field
 
@@ -53,6 +53,8 @@ class OpenAI:
     where the endpoint puts none. Parameters come in records, and each field of
     one can be given as a parameter itself: `retry=Retry(max_retries=3)` is `max_retries=3`.
     """
+
+    identity = attributes_without("name", "prices")
 
     @by_field
     def __init__(
@@ -112,12 +114,6 @@ class OpenAI:
     def endpoints(self) -> tuple[str, ...]:
         """The endpoint: systems at different ones may run at the same time."""
         return (addresses.host_and_port(self.base_url),)
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """All parameters but the name and the price file, which change no reply."""
-        attributes = public_attributes(self)
-        return {k: v for k, v in attributes.items() if k not in ("name", "prices")}
 
     def __repr__(self) -> str:
         return f"OpenAI({self.base_url!r}, {self.model!r}, name={self.name!r})"

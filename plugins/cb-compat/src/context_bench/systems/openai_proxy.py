@@ -26,8 +26,6 @@ class OpenAIProxy(OpenAI):
     one. `timeout` and `retry_base_delay` are in seconds.
     """
 
-    name_is_label = True
-
     def __init__(
         self,
         base_url: str,
