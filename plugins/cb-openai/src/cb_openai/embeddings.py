@@ -9,7 +9,7 @@ from typing import Any
 from cb_openai.client import ChatClient
 from cb_openai.counting import count_text
 from cb_openai.errors import BadReplyError, EndpointError, Outcome
-from cb_openai.prices import failure_cost, max_cost, request_cost
+from cb_openai.prices import max_cost, request_cost
 from cb_openai.settings import Connection
 from cbcore.protocols import Cost
 from cbcore.records import by_field
@@ -52,12 +52,12 @@ class EmbeddingClient:
                     Outcome.UNEXPECTED, f"{len(found)} vectors came for {len(texts)} texts"
                 )
         except EndpointError as error:
-            error.usage = _whole(error.usage)
-            error.cost = failure_cost(self.price, error)
+            used = _whole(error.usage)
+            error.cost = request_cost(
+                self.price, used, error.lost_attempts, billed=error.may_be_billed
+            )
             raise
-        n_counted = 0 if reply.usage else sum(map(count_text, texts))
-        usage, lost = _whole(reply.usage), reply.lost_attempts
-        return found, request_cost(self.price, usage, lost, n_counted=n_counted)
+        return found, request_cost(self.price, _whole(reply.usage), reply.lost_attempts)
 
     def max_cost(self, texts: Sequence[str]) -> Cost:
         """The most that a request for these texts may cost."""
@@ -68,9 +68,9 @@ class EmbeddingClient:
         await self._client.aclose()
 
 
-def _whole(usage: Mapping[str, int]) -> dict[str, int]:
+def _whole(usage: Mapping[str, int]) -> Mapping[str, int]:
     """A usage of this API has no completion, which does not make it incomplete."""
-    return {"completion_tokens": 0, **usage} if usage else {}
+    return {"completion_tokens": 0, **usage} if usage else usage
 
 
 def vectors_of(data: Mapping[str, Any]) -> list[list[float]]:

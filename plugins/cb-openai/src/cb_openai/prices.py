@@ -8,16 +8,13 @@ import re
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
 from cbcore.binding import Trusted
 from cbcore.names import hint
 from cbcore.protocols import Cost
-
-if TYPE_CHECKING:
-    from cb_openai.errors import EndpointError
 
 PRICES_VARIABLE = "CB_PRICES"
 """The environment variable that may name a price file."""
@@ -99,45 +96,35 @@ def max_cost(price: Price | None, n_prompt: int, n_reply: int, *, is_bound: bool
     return Cost(usd, n_prompt + n_reply, is_bound)
 
 
-def request_cost(
-    price: Price | None, usage: Mapping[str, int], lost_attempts: int = 0, *, n_counted: int = 0
-) -> dict[str, Any]:
-    """The `cost` of a request that was answered, and of lost attempts before it.
+def is_whole(usage: Mapping[str, int]) -> bool:
+    """Whether a usage tells what a request took."""
+    return usage.get("prompt_tokens", 0) > 0 and "completion_tokens" in usage
 
-    `n_counted` are the tokens that count if the endpoint reports none. It then has no `cost_usd`.
+
+def request_cost(
+    price: Price | None, usage: Mapping[str, int], lost_attempts: int = 0, *, billed: bool = True
+) -> dict[str, Any]:
+    """The `cost` of a request by a client that scores, and of lost attempts before it.
+
+    A request that was not `billed` and has no usage costs nothing.
     """
+    calls = lost_attempts + bool(billed or usage)
+    tokens = usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
+    cost: dict[str, Any] = {"calls": calls, "spent_tokens": tokens}
     usd = None if price is None else price.cost_usd(usage)
-    n_reported = usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
-    cost: dict[str, Any] = {"calls": 1 + lost_attempts, "spent_tokens": n_reported or n_counted}
     if usd is not None:
         cost["cost_usd"] = usd
-    if lost_attempts:
-        cost["requests_of_unknown_cost"] = lost_attempts
-    return cost
-
-
-def failure_cost(price: Price | None, error: EndpointError) -> dict[str, Any]:
-    """The `cost` of a request that failed; empty if none of its attempts can have been billed."""
-    if error.usage:
-        return request_cost(price, error.usage, error.lost_attempts)
-    n_unknown = error.lost_attempts + error.may_be_billed
-    if not n_unknown:
-        return {}
-    return {"calls": n_unknown, "spent_tokens": 0, "requests_of_unknown_cost": n_unknown}
+    if unknown := calls - is_whole(usage):
+        cost["requests_of_unknown_cost"] = unknown
+    return cost if calls else {}
 
 
 def add_costs(*costs: Mapping[str, Any]) -> dict[str, Any]:
-    """Several costs as one. Dollars that one of them does not report leave the sum unknown."""
+    """Several costs as one."""
     total: dict[str, Any] = {}
     for cost in costs:
         for name, amount in cost.items():
             total[name] = total.get(name, 0) + amount
-    if any(
-        "cost_usd" not in cost and cost["calls"] > cost.get("requests_of_unknown_cost", 0)
-        for cost in costs
-        if cost
-    ):
-        total.pop("cost_usd", None)
     return total
 
 

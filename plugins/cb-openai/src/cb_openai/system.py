@@ -18,7 +18,7 @@ from cb_openai.client import ChatClient
 from cb_openai.counting import count_prompt, count_text, count_visible
 from cb_openai.errors import EndpointError, Outcome
 from cb_openai.messages import Prompting
-from cb_openai.prices import PRICES_VARIABLE, Pricing, max_cost
+from cb_openai.prices import PRICES_VARIABLE, Pricing, is_whole, max_cost
 from cb_openai.replies import Reply
 from cb_openai.retrying import Retry
 from cb_openai.settings import Access, Generation, Limits
@@ -351,8 +351,8 @@ class OpenAI:
         """What a failure cost, with the replies that came before it in a conversation."""
         usages = [*(reply.usage for reply in before), error.usage]
         unknown = error.lost_attempts + sum(reply.lost_attempts for reply in before)
-        unknown += sum(not _is_whole(reply.usage) for reply in before)
-        unknown += error.may_be_billed and not _is_whole(error.usage)
+        unknown += sum(not is_whole(reply.usage) for reply in before)
+        unknown += error.may_be_billed and not is_whole(error.usage)
         lost = [reply.lost_attempts for reply in before]
         lost.append(error.lost_attempts + (error.may_be_billed and not error.usage))
         requests = []
@@ -444,11 +444,6 @@ def _limit_reply(asked: Generation) -> int | None:
 
 def _counts(usage: Mapping[str, int]) -> list[int]:
     return [usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)]
-
-
-def _is_whole(usage: Mapping[str, int]) -> bool:
-    """Whether a usage tells what a request took."""
-    return usage.get("prompt_tokens", 0) > 0 and "completion_tokens" in usage
 
 
 def _is_told(reply: Reply) -> bool:
