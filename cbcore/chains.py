@@ -56,11 +56,7 @@ class Chain:
 
         def add_costs(example: Example) -> Cost:
             example = _leave_out_likelihoods(example)
-            costs = [declare(example) for declare in declared]
-            is_known = all(cost.usd is not None for cost in costs)
-            total = sum(costs, Cost())
-            is_bound = all(cost.is_bound for cost in costs)
-            return Cost(total.usd if is_known else None, total.tokens, is_bound)
+            return Cost.of_all(declare(example) for declare in declared)
 
         return add_costs
 
