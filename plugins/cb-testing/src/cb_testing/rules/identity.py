@@ -47,12 +47,12 @@ def stable(case: Case) -> Iterator[str]:
     if before != twin:
         yield "two instances with the same parameters differ: keep what is random out of attributes"
         return
-    shared, case.value = case.value, made
+    used = Case(case.component, case.given, case.kind, made)
     try:
-        USES[case.component.kind](case)
+        USES[case.component.kind](used)
+        identities.note_state()
     finally:
-        case.value = shared
-    identities.note_state()
+        used.close()
     try:
         _key_of(case, made)
     except UnidentifiedError as error:
