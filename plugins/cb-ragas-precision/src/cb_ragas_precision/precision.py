@@ -35,11 +35,14 @@ class _RankedContexts(JudgedEvaluator):
         found = fields.contexts(values["contexts"])
         if not found:
             return self._nothing_retrieved()
+        remarks = fields.remarks(found, original.get("reference_contexts"))
+        return self._scored(await self._ask(self._prompts(values)), **remarks)
+
+    def _prompts(self, values: Mapping[str, Any]) -> list[str]:
         question = fields.text(values["question"], "question")
         answer = fields.text(values[self.answer.name], self.answer.name.replace("_", " "))
-        asked = [prompts.relevance(question, context, answer) for context in found]
-        remarks = fields.remarks(found, original.get("reference_contexts"))
-        return self._scored(await self._ask(asked), **remarks)
+        found = fields.contexts(values["contexts"])
+        return [prompts.relevance(question, context, answer) for context in found]
 
     def _scored(self, judgements: Sequence[Judgement], **details: Any) -> Scored:
         scores: dict[str, float] = {}
