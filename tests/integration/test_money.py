@@ -134,6 +134,38 @@ def test_many_systems_surprise_one_after_another(interleave):
     assert len(stopped.value.result.rows) == 5
 
 
+class Growing:
+    """Declares a cent, and bills more from one call to the next."""
+
+    name = "growing"
+
+    def __init__(self, *costs):
+        self._costs = costs
+        self._n_calls = 0
+
+    def max_cost(self, example):
+        return Cost(0.01, 1)
+
+    async def aprocess(self, example):
+        cost = self._costs[min(self._n_calls, len(self._costs) - 1)]
+        self._n_calls += 1
+        for _ in range(example["id"] % 5):
+            await asyncio.sleep(0)
+        return {"response": "a", "metadata": {"cost_usd": cost}}
+
+
+@pytest.mark.parametrize(
+    ("costs", "budget", "spent"),
+    [([0.01, 1.0], 5, 4.01), ([0.01] * 8 + [1.0] * 8 + [10.0], 40, 38.08)],
+    ids=["once", "again"],
+)
+def test_no_more_calls_are_open_than_have_shown_their_cost(costs, budget, spent):
+    """After a surprise, one call is open until the bound holds again."""
+    with pytest.raises(RunStoppedError) as stopped:
+        evaluate([Growing(*costs)], MANY, [], [], budget_usd=budget, max_workers=64, progress=False)
+    assert stopped.value.result.config["spent"]["usd"] == pytest.approx(spent)
+
+
 def test_answers_of_the_store_are_judged_within_the_budget(tmp_path):
     """Nobody is called for them. Who scores them is paid all the same."""
     many = MANY[:50]
