@@ -82,19 +82,28 @@ def instance_attributes(obj: object) -> dict[str, Any]:
     return found
 
 
-def attributes_without(*labels: str) -> property:
+class attributes_without:  # noqa: N801 - it is used as a decorator would be
     """An `identity` for a class: its parameters and public attributes without these labels.
 
-    Labels change nothing of what an object returns, such as its name.
+    Labels change nothing of what an object returns, such as its name. A subclass may have
+    parameters of its own, so it does not inherit the identity.
     """
 
-    def read(obj: object) -> dict[str, Any]:
-        kept = {f"_{parameter.name}" for parameter in parameters_of(type(obj))}
+    def __init__(self, *labels: str) -> None:
+        self._labels = labels
+        self._owner: type | None = None
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._owner = owner
+
+    def __get__(self, obj: object, owner: type) -> Any:
+        if obj is None or type(obj) is not self._owner:
+            return None
+        kept = {f"_{parameter.name}" for parameter in parameters_of(owner)}
         attributes = instance_attributes(obj).items()
         shown = {k: v for k, v in attributes if not k.startswith("_") or k in kept}
-        return {k: v for k, v in records.flatten_records(obj, shown).items() if k not in labels}
-
-    return property(read)
+        flat = records.flatten_records(obj, shown)
+        return {name: value for name, value in flat.items() if name not in self._labels}
 
 
 def type_path(obj: object) -> str:

@@ -13,7 +13,6 @@ from cb_ragas_precision.judging import Judgement, Judging
 from cbcore.boundary import contained
 from cbcore.columns import SUFFIX, Column
 from cbcore.contexts import as_json, complete_forms
-from cbcore.introspection import attributes_without
 from cbcore.protocols import Cost, Scores
 from cbcore.results import Scored
 
@@ -36,8 +35,6 @@ class ColumnEvaluator:
     needs: tuple[str, ...] = ()
     needs_output: tuple[str, ...] = ()
     uses: ClassVar[tuple[Field, ...]]
-
-    identity = attributes_without("prices")
 
     def _set_columns(self, columns: dict[str, Column | None], legacy: Mapping[str, Any]) -> None:
         """Keep the columns as attributes, which are a part of the identity."""

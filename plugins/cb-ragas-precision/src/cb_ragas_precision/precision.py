@@ -20,6 +20,7 @@ from cb_ragas_precision.ranking import average_precision, set_precision
 from cbcore.binding import Trusted
 from cbcore.columns import Column
 from cbcore.exceptions import MissingScoreError
+from cbcore.introspection import attributes_without
 from cbcore.records import by_field
 from cbcore.results import Scored
 
@@ -82,6 +83,7 @@ class ContextPrecision(_RankedContexts):
     needs_output = ("contexts",)
     uses = (fields.QUESTION, fields.CONTEXTS, fields.GROUND_TRUTH)
     answer = fields.GROUND_TRUTH
+    identity = attributes_without("prices")
 
     @by_field
     def __init__(
@@ -140,6 +142,7 @@ class ContextUtilization(_RankedContexts):
     emits = ("context_utilization",)
     uses = (fields.QUESTION, fields.CONTEXTS, fields.RESPONSE)
     answer = fields.RESPONSE
+    identity = attributes_without("prices")
 
     @by_field
     def __init__(

@@ -20,6 +20,7 @@ from cb_ragas_precision.similarity import check_measure
 from cbcore.binding import Trusted
 from cbcore.columns import Column
 from cbcore.exceptions import MissingScoreError
+from cbcore.introspection import attributes_without
 from cbcore.records import by_field
 from cbcore.results import Scored
 from cbcore.scoring import split_sentences
@@ -41,6 +42,7 @@ class ContextRecall(JudgedEvaluator):
     needs = ("supporting_facts",)
     needs_output = ("contexts",)
     uses = (fields.QUESTION, fields.CONTEXTS, fields.GROUND_TRUTH, fields.REFERENCE_CONTEXTS)
+    identity = attributes_without("prices")
 
     @by_field
     def __init__(

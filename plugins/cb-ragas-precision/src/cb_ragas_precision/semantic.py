@@ -16,6 +16,7 @@ from cbcore.boundary import contained
 from cbcore.columns import Column
 from cbcore.contexts import as_json
 from cbcore.exceptions import MissingExtraError, MissingScoreError
+from cbcore.introspection import attributes_without
 from cbcore.protocols import Cost
 from cbcore.records import by_field
 from cbcore.results import Scored
@@ -59,6 +60,7 @@ class SemanticSimilarity(ColumnEvaluator):
     name = "semantic_similarity"
     emits = ("semantic_similarity",)
     uses = (fields.RESPONSE, fields.GROUND_TRUTH)
+    identity = attributes_without("prices")
 
     @by_field
     def __init__(
