@@ -99,9 +99,13 @@ class attributes_without:  # noqa: N801 - it is used as a decorator would be
     def __get__(self, obj: object, owner: type) -> Any:
         if obj is None or type(obj) is not self._owner:
             return None
-        kept = {f"_{parameter.name}" for parameter in parameters_of(owner)}
-        attributes = instance_attributes(obj).items()
-        shown = {k: v for k, v in attributes if not k.startswith("_") or k in kept}
+        attributes = instance_attributes(obj)
+        parameters = {parameter.name for parameter in parameters_of(owner)} - set(attributes)
+        shown = {
+            name: value
+            for name, value in attributes.items()
+            if not name.startswith("_") or name[1:] in parameters
+        }
         flat = records.flatten_records(obj, shown)
         return {name: value for name, value in flat.items() if name not in self._labels}
 

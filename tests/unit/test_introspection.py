@@ -158,8 +158,9 @@ def test_a_class_is_named_with_its_module():
 class Labeled:
     identity = attributes_without("name")
 
-    def __init__(self, size: int = 1, *, name: str = "labeled") -> None:
-        self._size, self.name = size, name
+    def __init__(self, size: int = 1, mode: str = "fast", *, name: str = "labeled") -> None:
+        self._size, self.mode, self.name = size, mode, name
+        self._mode = object()  # made of what is public
         self._calls: list[int] = []
         self.digest = "abc"
 
@@ -167,10 +168,10 @@ class Labeled:
 class Derived(Labeled):
     def __init__(self, mode: str) -> None:
         super().__init__(2)
-        self._faster = mode == "fast"
+        self._is_fast = mode == "fast"
 
 
 def test_attributes_without_labels_have_every_parameter() -> None:
     """Those that are kept in private, too. A subclass may keep more, and says so itself."""
-    assert Labeled(name="other").identity == {"_size": 1, "digest": "abc"}
+    assert Labeled(name="other").identity == {"_size": 1, "mode": "fast", "digest": "abc"}
     assert Derived("fast").identity is None
