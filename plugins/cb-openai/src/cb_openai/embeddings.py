@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cb_openai.client import ChatClient
-from cb_openai.counting import count_text
+from cb_openai.counting import count_tokens
 from cb_openai.errors import BadReplyError, EndpointError, Outcome
 from cb_openai.prices import max_cost, request_cost
 from cb_openai.settings import Connection
@@ -61,7 +61,7 @@ class EmbeddingClient:
 
     def max_cost(self, texts: Sequence[str]) -> Cost:
         """The most that a request for these texts may cost."""
-        return max_cost(self.price, sum(map(count_text, texts)), 0)
+        return max_cost(self.price, sum(map(count_tokens, texts)), 0)
 
     async def aclose(self) -> None:
         """Close the connections of this event loop."""

@@ -15,7 +15,7 @@ import attrs
 from cb_openai import addresses
 from cb_openai import likelihood as likelihoods
 from cb_openai.client import ChatClient
-from cb_openai.counting import count_prompt, count_text, count_visible
+from cb_openai.counting import count_prompt, count_tokens
 from cb_openai.errors import EndpointError, Outcome
 from cb_openai.messages import Prompting
 from cb_openai.prices import PRICES_VARIABLE, Pricing, is_whole, max_cost
@@ -386,12 +386,12 @@ class OpenAI:
         """
         with contained():  # building a prompt fails in the call as well, or needs a stage before
             return self._sum_requests(example)
-        return max_cost(self._price, count_visible(example), _USUAL_REPLY_TOKENS, is_bound=False)
+        return max_cost(self._price, count_tokens(example), _USUAL_REPLY_TOKENS, is_bound=False)
 
     def _sum_requests(self, example: Mapping[str, Any]) -> Cost:
         requests = example.get("loglikelihood_requests")
         if self._likelihoods is not None and requests:  # for the context alone perhaps, too
-            prompts = [count_text(text) for one in requests for text in ("".join(one), one[0])]
+            prompts = [count_tokens(text) for one in requests for text in ("".join(one), one[0])]
             return max_cost(self._price, sum(prompts), len(prompts))
         is_conversation = example.get("turns") and not example.get("messages")
         limit = _limit_reply(self.generation if is_conversation else self._asked(example))

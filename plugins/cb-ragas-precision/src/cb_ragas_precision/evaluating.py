@@ -12,7 +12,7 @@ from cb_ragas_precision.fields import Field, Fields, names_of, with_legacy
 from cb_ragas_precision.judging import Judgement, Judging
 from cbcore.boundary import contained
 from cbcore.columns import SUFFIX, Column
-from cbcore.contexts import as_json, complete_forms
+from cbcore.contexts import context_of
 from cbcore.protocols import Cost, Scores
 from cbcore.results import Scored
 
@@ -114,10 +114,10 @@ class JudgedEvaluator(ColumnEvaluator):
             raise AttributeError("max_cost")
 
         def add_costs(example: Mapping[str, Any]) -> Cost:
-            prompts = [as_json(example)] * _USUAL_CONTEXTS
+            prompts = [str(example)] * _USUAL_CONTEXTS
             with contained():  # the example may lack fields, and columns may be functions
-                processed = complete_forms({"response": _USUAL_RESPONSE, **example})
-                prompts = self._prompts(self._fields.read(example, processed))
+                found = {"contexts": [context_of(example)], "response": _USUAL_RESPONSE}
+                prompts = self._prompts(self._fields.read(example, {**found, **example}))
             return attrs.evolve(Cost.of_all(map(declare, prompts)), is_bound=False)
 
         return add_costs

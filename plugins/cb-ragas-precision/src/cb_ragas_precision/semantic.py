@@ -14,7 +14,6 @@ from cb_ragas_precision.evaluating import ColumnEvaluator, awaited
 from cbcore.binding import Trusted
 from cbcore.boundary import contained
 from cbcore.columns import Column
-from cbcore.contexts import as_json
 from cbcore.exceptions import MissingExtraError, MissingScoreError
 from cbcore.introspection import attributes_without
 from cbcore.protocols import Cost
@@ -112,7 +111,7 @@ class SemanticSimilarity(ColumnEvaluator):
         reference = None
         with contained():  # columns may be functions
             reference = self._fields.read(example, {})["ground_truth"]
-        cost = self._client.max_cost([_USUAL_RESPONSE, as_json(reference)])
+        cost = self._client.max_cost([_USUAL_RESPONSE, str(reference)])
         return attrs.evolve(cost, is_bound=False)
 
     async def aclose(self) -> None:
