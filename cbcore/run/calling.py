@@ -270,14 +270,18 @@ class Calls:
 
         return asyncio.run_coroutine_threadsafe(wait(), self.loop).result(timeout_s)
 
-    def close(self, components: Iterable[Built]) -> None:
-        """Let components close what they have opened on the loop."""
-        for component in components if self._loop is not None else ():
+    def close(self, components: Iterable[Built] = ()) -> None:
+        """Let components close what they have opened on the loop, and end it."""
+        if (loop := self._loop) is None:
+            return
+        for component in components:
             if hasattr(component.value, "aclose"):
                 with contained() as attempt:
                     self._run(component.value.aclose(), _CLOSE_S)
                 if attempt.error is not None:
                     self._warn(f"Closing {component.name!r} failed: {attempt.reason}.")
+        self._loop = None
+        loop.call_soon_threadsafe(loop.stop)
 
     def stop(self, grace_s: float = 2.0) -> None:
         """Start nothing more, cancel what is awaited, leave blocking calls behind. Idempotent."""
@@ -293,14 +297,8 @@ class Calls:
             cancelled = asyncio.run_coroutine_threadsafe(_cancel_tasks(grace_s), loop)
             try:
                 cancelled.result(grace_s + 1)
-            except FutureTimeout:
-                self._loop = None  # it is blocked; its thread is a daemon
-
-    def stop_loop(self) -> None:
-        """Stop the loop, when components have closed what they had opened on it."""
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._loop = None
+            except FutureTimeout:  # a blocked loop, whose thread is a daemon
+                self._loop = None
 
 
 def _start_loop() -> asyncio.AbstractEventLoop:

@@ -130,7 +130,7 @@ class Runner:
             return self._run()
         finally:  # a second interrupt comes here too: queued outputs are still written
             self._end_calls()
-            self.calls.stop_loop()
+            self.calls.close()
             for workers in self.workers.values():
                 workers.close()
             if self.store is not None:
@@ -149,8 +149,8 @@ class Runner:
             self._end_calls()
         result = summarize(self, failure)
         self._identities.note_state()
-        self.calls.close({s.built for of_pair in self.scorers.values() for s in of_pair})
-        self.calls.close(self.systems)
+        scoring = {scorer.built for of_pair in self.scorers.values() for scorer in of_pair}
+        self.calls.close([*scoring, *self.systems])
         failure = self._save(result, failure)
         self.hooks.hook.cb_run_finished(run=self, result=result)
         if failure is not None:
