@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from cbcore.boundary import contained
 from cbcore.components import Built, describe_exception
 from cbcore.contexts import complete_output, find_unreadable, is_same, pass_on
-from cbcore.exceptions import CBError, MissingScoreError, ProcessError, ScoringError
+from cbcore.exceptions import CBError, ProcessError, ScoringError
 from cbcore.requests import compact_requests
-from cbcore.results import EvalRow, Scored
+from cbcore.results import EvalRow
 from cbcore.results.eval_row import POSITIONS
-from cbcore.run.budget import Reservation, Spent, find_cost, read_cost
+from cbcore.run.budget import Reservation, Spent, find_cost, find_scoring_cost, read_cost
 from cbcore.run.calling import Threads
 from cbcore.run.examples import Examples, NumberedExample
 from cbcore.run.make_row import RowMaker
@@ -475,15 +475,14 @@ class Pair:
         cost = getattr(error, "cost", None)
         if isinstance(error, ProcessError) and isinstance(cost, Mapping) and cost:
             attempt.cost_of_failure = cost
-            attempt.spent[self.system] = read_cost(cost)
+            attempt.spent[self.system] = read_cost(cost, is_answered=False)
 
     def _keep_scores(self, attempt: Attempt, scorer: Scorer, call: Call) -> None:
         attempt.deadline = None
         scores = attempt.scores[scorer] = call.output if call.error is None else call.error
-        if scorer.is_awaited:
-            cost = scores.cost if isinstance(scores, Scored | ScoringError) else {}
-            if cost or call.error is None or isinstance(scores, MissingScoreError):
-                attempt.spent[scorer.built] = read_cost(cost)
+        if scorer.is_awaited and (call.error is None or isinstance(scores, ScoringError)):
+            with contained():  # costs are values of evaluators
+                attempt.spent[scorer.built] = find_scoring_cost(scores)
         if self.cache:
             self.cache.put_scores(attempt, scorer, scores)
 
