@@ -8,14 +8,14 @@ import pickle
 import random
 import socket
 import threading
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from html import escape
 
 from cbcore import Component, DataError, MissingScoreError
 from cbcore.builtin.processes import Processes
 from cbcore.json_data import to_json_safe
 from cbcore.protocols import WorkerLost
-from tests.inline_executor import Inline
+from cbcore.run.workers import open_worker
 
 
 class Evaluator:
@@ -140,21 +140,28 @@ class Forgetful(Evaluator):
         self.identity = {"scale": self.scale}
 
 
-class SaysWhatDoesNotCount(Evaluator):
-    """Has a parameter that changes no score, and says so."""
-
-    identity_without = ("note",)
+class Labeled(Evaluator):
+    """Has a parameter that changes no score."""
 
     def __init__(self, note: str = "a") -> None:
         super().__init__()
         self.note = note
+        self.identity = {"scale": self.scale}
 
 
 class Counting(Evaluator):
+    """Counts its calls, which changes no score."""
+
     calls = 0
 
     def score(self, original, processed):
         self.calls += 1
+        return super().score(original, processed)
+
+
+class Opening(Evaluator):
+    def score(self, original, processed):
+        self.lock = threading.Lock()
         return super().score(original, processed)
 
 
@@ -538,103 +545,134 @@ class WritesNothing(Writer):
 # -- executors and tokenizers --------------------------------------------------------------------
 
 
+class Wrapped:
+    """A pool of processes, of which a part is done wrong."""
+
+    def __init__(self, pool):
+        self._pool = pool
+        self.n_workers = pool.n_workers
+
+    def submit(self, task, begin):
+        return self._pool.submit(task, begin)
+
+    def end(self, future):
+        self._pool.end(future)
+
+    def close(self):
+        self._pool.close()
+
+
 class Here(Processes):
+    """Makes calls in the process of the run."""
+
     def open(self, worker, *, workers):
-        return Inline().open(worker, workers=workers)
+        return HerePool(worker, workers)
 
 
-class TwoMany(Processes):
+class HerePool:
+    def __init__(self, worker, workers):
+        self.n_workers = workers
+        self._run_task = open_worker(worker)
+        self._threads = ThreadPoolExecutor(workers)
+
+    def submit(self, task, begin):
+        def call():
+            begin()
+            return self._run_task(task)
+
+        return self._threads.submit(call)
+
+    def end(self, future):
+        pass
+
+    def close(self):
+        self._threads.shutdown(wait=False)
+
+
+class TooMany(Processes):
     def open(self, worker, *, workers):
         return super().open(worker, workers=workers + 2)
 
 
-class Wrapped:
-    """Processes, of which a part is done wrong."""
+class Changing(Wrapped):
+    """Gives another reply in the place of some."""
 
-    def __init__(self, pool):
-        self.pool = pool
-        self.tasks = {}
-
-    def __getattr__(self, name):
-        return getattr(self.pool, name)
+    def __init__(self, pool, change):
+        super().__init__(pool)
+        self._change = change
+        self._behind = {}
+        self._ended = set()
 
     def submit(self, task, begin):
-        told = Future()
-        self.tasks[told] = self.pool.submit(task, begin)
-        self.tasks[told].add_done_callback(lambda reply: self.tell(told, reply))
-        return told
+        shown = Future()
+        done = self._behind[shown] = super().submit(task, begin)
+        done.add_done_callback(lambda done: self._pass_on(done, shown))
+        return shown
 
-    def tell(self, told, reply):
-        if (error := reply.exception()) is not None:
-            told.set_exception(self.change_error(error))
-        else:
-            told.set_result(self.change_reply(reply.result()))
+    def _pass_on(self, done, shown):
+        try:
+            shown.set_result(self._change(done, shown in self._ended))
+        except WorkerLost as error:
+            shown.set_exception(error)
 
-    def change_error(self, error):
-        return error
-
-    def change_reply(self, reply):
-        return reply
-
-    def end(self, told):
-        self.pool.end(self.tasks[told])
-
-
-class _Garbled(Wrapped):
-    def change_reply(self, reply):
-        output, *others = pickle.loads(reply)
-        return pickle.dumps(({**output, "response": output["response"][:50_000]}, *others))
+    def end(self, future):
+        self._ended.add(future)
+        super().end(self._behind[future])
 
 
 class Garbles(Processes):
     def open(self, worker, *, workers):
-        return _Garbled(super().open(worker, workers=workers))
+        return Changing(super().open(worker, workers=workers), lambda f, _: f.result()[:50_000])
 
 
-class _Eager(Wrapped):
-    def submit(self, task, begin):
-        begin()
-        return super().submit(task, lambda: None)
+ANOTHER_REPLY = pickle.dumps(({"response": ""}, None, 0.0, 0.0))
 
 
-class BeginsEarly(Processes):
-    def open(self, worker, *, workers):
-        return _Eager(super().open(worker, workers=workers))
-
-
-class _Silent(Wrapped):
-    def change_error(self, error):
-        return WorkerLost()
+def excuse(done):
+    return ANOTHER_REPLY if done.exception() else done.result()
 
 
 class HidesLosses(Processes):
     def open(self, worker, *, workers):
-        return _Silent(super().open(worker, workers=workers))
+        pool = super().open(worker, workers=workers)
+        return Changing(pool, lambda done, ended: done.result() if ended else excuse(done))
 
 
-class _Careless(Wrapped):
-    def end(self, told):
-        self.pool.end(self.tasks[told])
-        for task in self.tasks.values():
-            self.pool.end(task)
-
-
-class EndsAll(Processes):
+class HidesEnds(Processes):
     def open(self, worker, *, workers):
-        return _Careless(super().open(worker, workers=workers))
+        pool = super().open(worker, workers=workers)
+        return Changing(pool, lambda done, ended: excuse(done) if ended else done.result())
 
 
-class _Polite(Wrapped):
+class Stuttering(Wrapped):
+    def submit(self, task, begin):
+        return super().submit(task, lambda: (begin(), begin()))
+
+
+class BeginsTwice(Processes):
+    def open(self, worker, *, workers):
+        return Stuttering(super().open(worker, workers=workers))
+
+
+class Polite(Wrapped):
+    def __init__(self, pool):
+        super().__init__(pool)
+        self._futures = []
+
+    def submit(self, task, begin):
+        self._futures.append(super().submit(task, begin))
+        return self._futures[-1]
+
     def close(self):
-        is_busy = any(not told.done() for told in self.tasks)
-        self.pool.close()
+        is_busy = not all(future.done() for future in self._futures)
+        super().close()
         if is_busy:
             raise RuntimeError("a worker is at work")
 
 
 class WillNotClose(Processes):
     def open(self, worker, *, workers):
-        return _Polite(super().open(worker, workers=1))
+        return Polite(super().open(worker, workers=workers))
 
 
 class Tokenizer:
@@ -663,7 +701,7 @@ GOOD = [
     ("evaluator", Evaluator),
     ("evaluator", AsyncEvaluator),
     ("evaluator", KeepsItsKey),
-    ("evaluator", SaysWhatDoesNotCount),
+    ("evaluator", Counting),
     ("system", System),
     ("system", AsyncSystem),
     ("dataset", Dataset),
@@ -691,8 +729,8 @@ WRONG = [
     ("evaluator-pure", "evaluator", ChangesDeeply, "copy the example before changing it"),
     ("evaluator-copes", "evaluator", NoneIsTooMuch, "whose 'answer' is missing: it raised KeyError"),
     ("evaluator-copes", "evaluator", HugeIsTooMuch, "whose 'response' is huge"),
-    ("identity-distinguishes", "evaluator", Forgetful, "keep 'weight' in a public attribute"),
-    ("identity-stable", "evaluator", Counting, "another after it was used"),
+    ("identity-distinguishes", "evaluator", Forgetful, "add 'weight' to `identity`"),
+    ("identity-stable", "evaluator", Opening, "after its first run: The attribute 'lock'"),
     ("identity-stable", "evaluator", Numbered, "two instances with the same parameters differ"),
     ("secrets-hidden", "evaluator", ShowsItsKey, "leave api_key out of repr"),
     ("secrets-hidden", "evaluator", RecordsItsKey, "results would record ['headers']"),
@@ -728,11 +766,11 @@ WRONG = [
     ("reporter-copes", "reporter", NoRowsNoReport, "a result without rows"),
     ("reporter-pure", "reporter", ChangesResult, "the result was another"),
     ("executor-replies", "executor", Garbles, "byte for byte"),
-    ("executor-size", "executor", TwoMany, "start no more than workers=2: n_workers is 4"),
-    ("executor-size", "executor", BeginsEarly, "when a worker takes it: 3 began on 2 workers"),
+    ("executor-replies", "executor", BeginsTwice, "call begin() once, when a worker takes the task"),
+    ("executor-size", "executor", TooMany, "start no more than workers=2: n_workers is 4"),
     ("executor-lost", "executor", Here, "in another process than that of the run"),
-    ("executor-lost", "executor", HidesLosses, "say in `WorkerLost` how the worker ended"),
-    ("executor-ends", "executor", EndsAll, "end no other worker than that of the task"),
+    ("executor-lost", "executor", HidesLosses, "as the exception of a task if its worker died"),
+    ("executor-ends", "executor", HidesEnds, "as the exception of a task if its worker was ended"),
     ("executor-closes", "executor", WillNotClose, "it raised RuntimeError: a worker is at work"),
     ("tokenizer-counts", "tokenizer", Halves, "return a whole number of tokens, not 0.0"),
     ("tokenizer-counts", "tokenizer", AlwaysOne, "no tokens in an empty text"),

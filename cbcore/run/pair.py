@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 from cbcore.boundary import contained
 from cbcore.components import Built, describe_exception
 from cbcore.contexts import complete_output, find_unreadable, is_same, pass_on
-from cbcore.exceptions import CBError, MissingScoreError, ProcessError, ScoringError
+from cbcore.exceptions import CBError, ProcessError, ScoringError
 from cbcore.requests import compact_requests
-from cbcore.results import EvalRow, Scored
-from cbcore.run.budget import Reservation, Spent, find_cost, read_cost
+from cbcore.results import EvalRow
+from cbcore.results.eval_row import POSITIONS
+from cbcore.run.budget import Reservation, Spent, find_cost, find_scoring_cost, read_cost
 from cbcore.run.calling import Threads
 from cbcore.run.examples import Examples, NumberedExample
 from cbcore.run.make_row import RowMaker
@@ -39,8 +40,6 @@ _MOST_SCORING = 32
 """Threads that score the outputs of an awaited system."""
 _LONGEST_STRIDE = 64
 _QUICK_S = 0.001
-_FIRST_POSITION = 2**32
-"""The positions of the rows of each benchmark begin at a multiple of this."""
 _NOTED_WAIT_S = 0.0005
 """A row notes longer waits."""
 
@@ -86,6 +85,7 @@ class Attempt:
     """
 
     output: dict[str, Any] | None = None
+    system_key: str | None = None  # under which its output is stored
     output_key: str | None = None
     latency_s = 0.0
     raised: BaseException | None = None
@@ -147,7 +147,7 @@ class Pair:
         self.calls, self.budget, self.workers = run.calls, run.budget, workers
         self.cache = run.open_cache(system)
         self.repeats = run.count_repeats(examples.benchmark)
-        self._first_position = place * _FIRST_POSITION
+        self._first_position = place * POSITIONS
         self._row_maker = RowMaker(run, system.name, scorers, examples.benchmark)
         self.is_awaited = hasattr(system.value, "aprocess")
         # Such a system puts its calls in an order of its own, so that most of them wait.
@@ -164,8 +164,11 @@ class Pair:
             and not (self.is_awaited or workers or run.settings.timeout_s)
             and not any(scorer.is_awaited for scorer in scorers)
         )
-        window = _INLINE_WINDOW if self.is_inline else _WINDOW * self.concurrency
-        self.window = max(self.repeats, 1 if is_interleaved else window)
+        is_strict = run.settings.fail_fast or run.settings.max_errors is not None
+        window = _INLINE_WINDOW if self.is_inline and not is_strict else _WINDOW * self.concurrency
+        if is_interleaved or (self.is_inline and is_strict):
+            window = 1
+        self.window = max(self.repeats, window)
         n_threads = min(self.concurrency, _MOST_SCORING) if self.is_awaited else self.concurrency
         self.threads = Threads(self.calls.work, n_threads)
         self._slots: asyncio.Semaphore | None = None
@@ -173,7 +176,7 @@ class Pair:
         self.held: Attempt | None = None  # waits for the budget
         self.is_read = False
         self.stopped: str | None = None
-        self.failure: CBError | None = None  # of the data; it ends the run after the last row
+        self.data_error: CBError | None = None
         self.started = time.perf_counter()
         self.n_started = self.n_rows = 0
         self.last_position = -1  # of the rows that were taken
@@ -247,8 +250,7 @@ class Pair:
         try:
             attempt = next(self.attempts, None)
         except CBError as error:
-            self.stop(error.message)
-            self.failure = error if self.examples.benchmark.required else None
+            self.data_error, self.is_read = error, True
             return None
         self.is_read = attempt is None
         return attempt
@@ -286,6 +288,8 @@ class Pair:
         if not answered or answered[-1].repeats:
             return True
         last = answered[-1]
+        if last in self.calls.open:
+            return False  # else `wait` would take its first return for its second
         last.repeats = answered
         if self.cache:
             self.cache.look_up_repeats(last, self.of_repeats)
@@ -471,15 +475,14 @@ class Pair:
         cost = getattr(error, "cost", None)
         if isinstance(error, ProcessError) and isinstance(cost, Mapping) and cost:
             attempt.cost_of_failure = cost
-            attempt.spent[self.system] = read_cost(cost)
+            attempt.spent[self.system] = read_cost(cost, is_answered=False)
 
     def _keep_scores(self, attempt: Attempt, scorer: Scorer, call: Call) -> None:
         attempt.deadline = None
         scores = attempt.scores[scorer] = call.output if call.error is None else call.error
-        if scorer.is_awaited:
-            cost = scores.cost if isinstance(scores, Scored | ScoringError) else {}
-            if cost or call.error is None or isinstance(scores, MissingScoreError):
-                attempt.spent[scorer.built] = read_cost(cost)
+        if scorer.is_awaited and (call.error is None or isinstance(scores, ScoringError)):
+            with contained():  # costs are values of evaluators
+                attempt.spent[scorer.built] = find_scoring_cost(scores)
         if self.cache:
             self.cache.put_scores(attempt, scorer, scores)
 

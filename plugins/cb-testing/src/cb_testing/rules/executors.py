@@ -1,6 +1,6 @@
 """Executors and tokenizers: tasks that are answered or lost once, and counts that can be trusted.
 
-Executors are tried with workers that do as they are told; see `cb_testing.worker_trials`.
+Executors are tried with workers that do as they are told; see `cb_testing.trials`.
 """
 
 from __future__ import annotations
@@ -15,154 +15,124 @@ from typing import Any
 from cb_testing import samples
 from cb_testing.cases import Case
 from cb_testing.rule_registry import Unchecked, rule
-from cb_testing.worker_trials import (
-    ANSWER,
-    DIE,
-    HANG,
-    HERE,
-    pack_trial_task,
-    pack_trial_worker,
-)
-from cbcore.protocols import WorkerLost
-from cbcore.run.workers import read_reply
+from cb_testing.trials import ANSWER, DIE, HANG, HERE, make_task, make_worker, read_output
+from cbcore.boundary import contained
+from cbcore.protocols import WorkerLost, WorkerPool
 
 WORKERS = 2
 _LONGEST_S = 120.0
-"""What workers may take to start, to answer, or to be missed."""
-_MOMENT_S = 0.5
+"""How long workers may take to start, to answer, or to be missed."""
 _SAME_PROCESS = "its workers are the process of the run"
 
 
-class _Trial:
-    """A pool under test, used as a run uses one."""
+class _Sent:
+    """A task that was submitted, and how often a worker took it."""
 
-    def __init__(self, case: Case) -> None:
-        self.pool = case.value.open(pack_trial_worker(), workers=WORKERS)
+    def __init__(self, pool: WorkerPool, order: str, text: str = "") -> None:
+        self.text = text
         self.n_begun = 0
-        self._lock = threading.Lock()
-
-    def submit(self, do: str, text: str = "") -> Future[bytes]:
-        future: Future[bytes] = self.pool.submit(pack_trial_task(do, text), self._begin)
-        return future
+        self._begun = threading.Event()
+        self.future: Future[bytes] = pool.submit(make_task(order, text), self._begin)
 
     def _begin(self) -> None:
-        with self._lock:
-            self.n_begun += 1
+        self.n_begun += 1
+        self._begun.set()
 
-    def answer(self, do: str = ANSWER, text: str = "") -> dict[str, Any]:
-        return read_output(self.submit(do, text))
+    def wait_until_begun(self) -> None:
+        if not self._begun.wait(_LONGEST_S):
+            raise TimeoutError(f"no worker took a task in {_LONGEST_S:g} s")
 
-    def hang(self, n_more: int = 0) -> list[Future[bytes]]:
-        """A task that never ends for each worker, and some more. Empty if they end at once, in the
-        process of the test."""
-        tasks = [self.submit(HANG) for _ in range(self.pool.n_workers + n_more)]
-        until = time.monotonic() + _LONGEST_S
-        while self.n_begun < self.pool.n_workers:
-            if time.monotonic() > until:
-                raise TimeoutError(f"{self.n_begun} tasks began in {_LONGEST_S:g} s")
-            time.sleep(_MOMENT_S / 10)
-        time.sleep(_MOMENT_S)
-        is_here = any(task.done() and read_output(task)["response"] == HERE for task in tasks)
-        return [] if is_here else tasks
-
-    def end(self, tasks: list[Future[bytes]]) -> None:
-        """End tasks that hang, those that begin only then, too."""
-        until = time.monotonic() + _LONGEST_S
-        while any(not task.done() for task in tasks) and time.monotonic() < until:
-            for task in tasks:
-                self.pool.end(task)
-            time.sleep(_MOMENT_S / 10)
-
-
-def read_output(reply: Future[bytes]) -> dict[str, Any]:
-    call = read_reply(reply.result(_LONGEST_S))
-    if call.error is not None:
-        raise call.error
-    output: dict[str, Any] = call.output
-    return output
+    def output(self) -> dict[str, Any]:
+        """What the worker returned. Raises `WorkerLost`."""
+        return read_output(self.future.result(_LONGEST_S))
 
 
 @contextlib.contextmanager
-def _trial(case: Case) -> Iterator[_Trial]:
-    trial = _Trial(case)
+def _open_pool(case: Case) -> Iterator[WorkerPool]:
+    pool = case.value.open(make_worker(), workers=WORKERS)
     try:
-        yield trial
+        yield pool
     finally:
-        trial.pool.close()
+        pool.close()
 
 
 @rule("executor-replies", "executor")
 def replies(case: Case) -> Iterator[str]:
-    """Every task is answered once, by the bytes that its worker returned."""
-    with _trial(case) as trial:
-        texts = [f"{number} " + "x" * number * 5000 for number in range(12)]
-        tasks = [trial.submit(ANSWER, text) for text in texts]
-        found = [read_output(task)["response"] for task in tasks]
-    if found != texts:
-        yield "hand on what the worker returned, byte for byte"
+    """Every task gets the reply of its worker, and `begin` is called once when a worker takes it."""
+    with _open_pool(case) as pool:
+        for one in [_Sent(pool, ANSWER, f"{number} " * 5000 * number) for number in range(12)]:
+            with contained() as reading:
+                is_same = one.output()["response"] == one.text
+            if isinstance(reading.error, WorkerLost):
+                yield "raise WorkerLost only if a worker dies"
+            elif reading.error is not None or not is_same:
+                yield "hand on the reply of the worker to this task, byte for byte"
+            if one.n_begun != 1:
+                yield f"call begin() once, when a worker takes the task, not {one.n_begun} times"
 
 
 @rule("executor-size", "executor")
 def size(case: Case) -> Iterator[str]:
-    """No more workers than asked for, each with one task, which begins when the worker takes it."""
-    with _trial(case) as trial:
-        n = trial.pool.n_workers
-        if not 1 <= n <= WORKERS:
-            yield f"start no more than workers={WORKERS}: n_workers is {n}"
-            return
-        tasks = trial.hang(n_more=1)
-        if not tasks:
-            yield Unchecked(_SAME_PROCESS)
-        elif trial.n_begun > n:
-            yield f"begin a task when a worker takes it: {trial.n_begun} began on {n} workers"
-        trial.end(tasks)
+    """There are no more workers than asked for."""
+    with _open_pool(case) as pool:
+        if not 1 <= pool.n_workers <= WORKERS:
+            yield f"start no more than workers={WORKERS}: n_workers is {pool.n_workers}"
 
 
 @rule("executor-lost", "executor")
 def lost(case: Case) -> Iterator[str]:
-    """A worker that dies raises `WorkerLost` with the cause in words, and is replaced."""
-    with _trial(case) as trial:
+    """A worker that dies is reported as `WorkerLost`, with the cause in words, and is replaced."""
+    with _open_pool(case) as pool:
         try:
-            if trial.answer(DIE)["response"] == HERE:
-                yield "let calls run in another process than that of the run"
-                return
+            output = _Sent(pool, DIE).output()
         except WorkerLost as error:
             if not str(error).strip():
-                yield "say in `WorkerLost` how the worker ended"
-        for _ in range(2 * WORKERS):
-            try:
-                trial.answer()
-            except WorkerLost:
-                yield "replace a worker that died: a task after it was lost, too"
+                yield "say in the text of WorkerLost how the worker ended"
+        else:
+            if output["response"] == HERE:
+                yield "let calls run in another process than that of the run"
                 return
+            yield "set WorkerLost as the exception of a task if its worker died"
+        yield from _find_unreplaced(pool, "a worker that died")
 
 
 @rule("executor-ends", "executor")
 def ends(case: Case) -> Iterator[str]:
-    """`end` ends the worker of a task, whose future raises `WorkerLost`, and replaces it."""
-    with _trial(case) as trial:
-        tasks = trial.hang()
-        if not tasks:
-            yield Unchecked(_SAME_PROCESS)
+    """`end` ends the worker that holds a task, and another takes its place."""
+    with _open_pool(case) as pool:
+        hanging = [_Sent(pool, HANG) for _ in range(pool.n_workers)]
+        for one in hanging:
+            one.wait_until_begun()
+            pool.end(one.future)
+        for one in hanging:
+            with contextlib.suppress(WorkerLost):
+                if one.output()["response"] == HERE:
+                    yield Unchecked(_SAME_PROCESS)
+                    return
+                yield "set WorkerLost as the exception of a task if its worker was ended"
+        yield from _find_unreplaced(pool, "a worker that was ended")
+
+
+def _find_unreplaced(pool: WorkerPool, which: str) -> Iterator[str]:
+    """A problem if tasks after a loss are lost as well."""
+    for one in [_Sent(pool, ANSWER) for _ in range(2 * WORKERS)]:
+        try:
+            one.output()
+        except WorkerLost:
+            yield f"replace {which}: a task after it was lost, too"
             return
-        trial.pool.end(tasks[0])
-        if not isinstance(tasks[0].exception(_LONGEST_S), WorkerLost):
-            yield "raise WorkerLost for a task that was ended"
-        time.sleep(_MOMENT_S)
-        if any(task.done() for task in tasks[1:]):
-            yield "end no other worker than that of the task"
-        trial.end(tasks)
-        trial.answer()
 
 
 @rule("executor-closes", "executor")
 def closes(case: Case) -> Iterator[str]:
     """`close` ends workers that are at work, too, and does not wait for them."""
-    trial = _Trial(case)
-    if not trial.hang():
-        yield Unchecked(_SAME_PROCESS)
-    started = time.monotonic()
-    trial.pool.close()
+    pool = case.value.open(make_worker(), workers=WORKERS)
+    hanging = _Sent(pool, HANG)
+    try:
+        hanging.wait_until_begun()
+    finally:
+        started = time.monotonic()
+        pool.close()
     if time.monotonic() - started > _LONGEST_S / 4:
         yield f"end workers at once: close() took {time.monotonic() - started:.0f} s"
 
