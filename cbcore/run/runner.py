@@ -97,7 +97,10 @@ class Runner:
             for system in systems
             for place, benchmark in enumerate(benchmarks)
         }
-        self.workers = self._pack_workers()
+        self.workers: dict[Built, Workers] = {}
+        for system in systems:
+            if self._pack_workers(system) is None and executor is not None:
+                warn(f"--executor has no effect on {system.name!r}, which is awaited.")
         self.idle = {scorer.name for scorers in self.scorers.values() for scorer in scorers}
         self.has_clusters = settings.cluster_column is None
         self._limit = ErrorLimit(settings, self._expect_rows())
@@ -280,7 +283,7 @@ class Runner:
         if self.calls.is_stopped:
             return outputs
         benchmark = Benchmark("call_again", list(examples), repeats=1, required=False)
-        pair = Pair(self, system, Examples(benchmark, set()))
+        pair = Pair(self, system, Examples(benchmark, set()), workers=self._open_workers(system))
         try:
             self._collect([deque([pair])], lambda row, attempt: outputs.append(attempt.output))
         except RunError as error:
@@ -295,9 +298,7 @@ class Runner:
 
     def _make_pairs(self, system: Built, n_systems: int) -> deque[Pair]:
         """The pairs of a system with each benchmark."""
-        workers = self.workers.get(system)
-        if workers is not None:
-            workers.open(self.settings.concurrency)
+        workers = self._open_workers(system)
         return deque(
             Pair(
                 self,
@@ -346,23 +347,25 @@ class Runner:
             return []
         return StoredRows(self.store.reader, self.run_id, system, self.store)
 
-    def _pack_workers(self) -> dict[Built, Workers]:
-        """What the workers of each system are made from. A system that is awaited stays here."""
-        packed: dict[Built, Workers] = {}
-        if self.executor is None:
-            return packed
-        for system in self.systems:
-            if hasattr(system.value, "aprocess"):
-                self.warn(f"--executor has no effect on {system.name!r}, which is awaited.")
-                continue
+    def _pack_workers(self, system: Built) -> Workers | None:
+        """The workers of a system, which are not open yet. A system that is awaited has none."""
+        if self.executor is None or hasattr(system.value, "aprocess"):
+            return None
+        if system not in self.workers:
             scorers = {
                 scorer.built: scorer
                 for (owner, _), of_pair in self.scorers.items()
                 for scorer in of_pair
                 if owner is system and not scorer.is_awaited and not scorer.is_of_repeats
             }
-            packed[system] = Workers(self.executor, system, list(scorers.values()))
-        return packed
+            self.workers[system] = Workers(self.executor, system, list(scorers.values()))
+        return self.workers[system]
+
+    def _open_workers(self, system: Built) -> Workers | None:
+        workers = self._pack_workers(system)
+        if workers is not None:
+            workers.open(self.settings.concurrency)
+        return workers
 
     # -- its record ----------------------------------------------------------------------------
 

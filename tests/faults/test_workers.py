@@ -89,7 +89,10 @@ def check_rows(folder, n, errored=()):
     [
         ("segfaults", "the worker ended by SIGSEGV on this example, twice"),
         ("exits_from_c", "the worker ended with exit code 7 on this example, twice"),
-        ("is_killed", "the worker ended by SIGKILL, as when memory runs out on this example, twice"),
+        (
+            "is_killed",
+            "the worker ended by SIGKILL, as when memory runs out on this example, twice",
+        ),
         ("leaves_a_child", "the worker ended by SIGKILL"),
         ("exits", "the worker ended with exit code 3 on this example, twice"),
         ("stops", "the worker ended by SIGKILL"),

@@ -214,7 +214,7 @@ def test_limits_on_errors_hold():
     with pytest.raises(RunStoppedError, match="failed on example 3: ValueError: no 3"):
         evaluate([Fails()], examples(9), [], [], executor=Inline(), fail_fast=True)
     result = evaluate([Fails()], examples(99), [], [], executor=Inline(), max_errors=2)
-    assert any("3 rows failed, and --max-errors is 2" in text for text in result.problems)
+    assert "3 rows failed, and --max-errors is 2" in result.config["stopped"]["fails"]
 
 
 class Spoils:
@@ -332,3 +332,31 @@ def test_the_result_says_who_made_the_calls():
     (record,) = result.config["executors"]
     assert (record["name"], record["plugin"]) == ("processes", "cbcore")
     assert json.loads(result.to_json())["config"]["repeated_calls"] == 0
+
+
+class CallsAgain:
+    """A plugin that calls a system of the run once more."""
+
+    def cb_summarize(self, run, result):
+        (output,) = run.call_again(run.systems[0], examples(1))
+        result.problems.append(f"called again in {output['metadata']['pid']}")
+
+
+def test_calls_of_plugins_are_made_by_workers_too(tmp_path, monkeypatch):
+    """A system that may crash never runs in the process of the run."""
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(MINE)
+    catalog = default_catalog()
+    settings = RunSettings(
+        systems=["py:./mine.py:Mine"],
+        datasets=[examples(2)],
+        evaluators=[],
+        metrics=[],
+        executor="processes:workers=1",
+    )
+    runner = compose(settings, catalog)
+    runner.hooks.register(CallsAgain(), "calls-again")
+    result = runner.run()
+    (problem,) = [text for text in result.problems if "called again" in text]
+    pids = {row.metadata["pid"] for row in result.rows}
+    assert int(problem.rpartition(" ")[2]) not in {*pids, os.getpid()}
