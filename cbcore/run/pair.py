@@ -323,8 +323,8 @@ class Pair:
         self.open.clear()
 
     def stop(self, reason: str) -> None:
-        """Read no more examples. Calls under way still make their rows."""
-        self.stopped = reason
+        """Read no more examples. Calls under way still make their rows. The first reason counts."""
+        self.stopped = self.stopped or reason
         self.is_read = True
         self.held = None
 
