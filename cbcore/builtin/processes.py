@@ -13,6 +13,7 @@ import signal
 import socket
 import sys
 import threading
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -95,6 +96,7 @@ class ProcessWorker:
         self._pipe, other_end = _SPAWN.Pipe()
         self._process = _SPAWN.Process(target=serve_tasks, args=(worker, memory_mb, other_end))
         # The process inherits this from the thread that starts it: Ctrl-C is for the run.
+        resource_tracker.ensure_running()  # else it starts with the process, and undoes this
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         with other_end:
             self._process.start()
