@@ -70,12 +70,15 @@ class Cluster:
             os.environ["RAY_TMPDIR"] = self._folder
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         os.environ.setdefault("RAY_DEDUP_LOGS", "0")  # components print what they print
+        if {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & os.environ.keys():
+            os.environ.setdefault("RAY_AUTH_MODE", "token")  # else Ray would not show the token
         import ray  # which reads the environment now
 
         self.ray: Any = ray  # parts of which have no types
         if self._is_own:
             self._join(address, n_cpus, runtime_env)
-        self._head: str = self.ray.get_runtime_context().gcs_address
+        host, _, port = self.ray.get_runtime_context().gcs_address.rpartition(":")
+        self._head = f"{host if self._folder is None else '127.0.0.1'}:{port}"
         self._left = threading.Event()
         atexit.register(self.leave)
         threading.Thread(target=self._watch, name="cb-ray-head", daemon=True).start()

@@ -61,7 +61,6 @@ class RayExecutor:
     def open(self, worker: bytes, *, workers: int | None) -> RayPool:
         """A pool of actors on the Ray of this program, which is started or joined first."""
         from cb_ray.cluster import connect
-        from cb_ray.workers import RayPool
 
         asked = [n for n in (self.workers, workers) if n is not None]
         n_workers = min(asked, default=None)
@@ -69,6 +68,8 @@ class RayExecutor:
         cluster = connect(self.address, n_cpus=n_cpus, runtime_env=self.runtime_env)
         if n_workers is None:
             n_workers = cluster.count_places(CPU=self.num_cpus, GPU=self.num_gpus)
+        from cb_ray.workers import RayPool  # which imports Ray
+
         return RayPool(self, cluster, worker, n_workers)
 
 
