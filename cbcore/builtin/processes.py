@@ -82,7 +82,7 @@ class ProcessPool(ThreadedPool):
             worker.wait()  # type: ignore[attr-defined]
 
     def _watch(self) -> None:
-        """End workers that would never reply, and whose pipe tells nothing of it."""
+        """End workers that would never reply, although their pipe is open."""
         while not self.closed.wait(_LOOK_EVERY_S):
             for worker in list(self.workers):
                 if worker.is_stuck():  # type: ignore[attr-defined]
@@ -106,7 +106,7 @@ class ProcessWorker:
             raise RunError("A worker did not report that it is ready.")
 
     def ask(self, task: bytes) -> bytes:
-        with contextlib.suppress(OSError):  # its end is told below
+        with contextlib.suppress(OSError):  # the end of the process shows below
             self._pipe.send_bytes(task)
         return self._receive()
 

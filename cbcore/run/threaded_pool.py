@@ -16,6 +16,7 @@ from cbcore.protocols import WorkerLost
 
 _MOST_FAILED_STARTS = 3
 _CLOSE_S = 5.0
+_EXPECTED = (CBError, WorkerLost)
 
 Item = tuple[bytes, Callable[[], None], Future[bytes]]
 
@@ -96,7 +97,9 @@ class ThreadedPool:
                     raise problem or WorkerLost("the worker could not be started")
                 self._at_work[future] = worker
                 begin()
-                future.set_result(worker.ask(task))
+                with at_boundary("Asking a worker", WorkerLost, through=_EXPECTED):
+                    reply = worker.ask(task)
+                future.set_result(reply)
             except BaseException as error:  # noqa: BLE001 - the run raises it
                 if worker is not None and isinstance(error, WorkerLost):
                     self.workers.discard(worker)
@@ -111,16 +114,15 @@ class ThreadedPool:
         for _ in range(_MOST_FAILED_STARTS):
             if self.closed.is_set():
                 break
-            with at_boundary("Starting a worker", RunError, through=CBError):
-                worker = self._make_worker()
-            self.workers.add(worker)
-            if self.closed.is_set():  # just now
-                worker.kill()
             try:
-                worker.open()
+                with at_boundary("Starting a worker", RunError, through=_EXPECTED):
+                    worker = self._make_worker()
+                    self.workers.add(worker)
+                    if self.closed.is_set():  # just now
+                        worker.kill()
+                    worker.open()
+                    return worker
             except WorkerLost as error:
                 self.workers.discard(worker)
                 lost = error
-            else:
-                return worker
         raise RunError(f"No worker could be started: {lost} before it was ready.")

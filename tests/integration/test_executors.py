@@ -312,7 +312,7 @@ def test_a_script_may_define_the_components_it_passes(tmp_path):
     assert (done.stdout, done.stderr) == ("['yes']\n", "")
 
 
-def test_a_script_that_would_start_the_run_in_every_worker_is_told_once(tmp_path):
+def test_a_script_that_would_start_the_run_in_every_worker_gets_one_message(tmp_path):
     done = run_script(tmp_path, SCRIPT + CALL)
     assert done.stderr.endswith("hint: Start it under `if __name__ == '__main__':`.\n")
     assert done.stderr.count("RunStoppedError: The script of the run starts the run again") == 1

@@ -151,6 +151,18 @@ def test_what_keeps_workers_from_being_made_ends_the_run(pools):
         ask(pool, b"one")
 
 
+class Breaks(Scripted):
+    def ask(self, task):
+        raise BrokenPipeError(32, "Broken pipe")
+
+
+def test_whatever_goes_wrong_with_a_worker_costs_only_that_worker(pools):
+    pool, _ = pools(Breaks)
+    with pytest.raises(WorkerLost, match=r"Asking a worker failed: BrokenPipeError"):
+        ask(pool, b"one")
+    assert ask(pool, b"two") == b"reply to two"
+
+
 def test_a_closed_pool_loses_all_tasks_and_waits_for_none(pools):
     """Those at work, those in the queue, and those for workers that are not ready."""
     pool, _ = pools(Scripted, Slow, n_workers=2)

@@ -39,7 +39,7 @@ _current: tuple[str, Cluster] | None = None
 def connect(
     address: str | None, *, n_cpus: float, runtime_env: Mapping[str, Any] | None
 ) -> Cluster:
-    """The connection of this program, which is made anew for other arguments.
+    """The connection of this program, which is made again for other arguments.
 
     A Ray that is started here has at least `n_cpus`. Raises `RunError` if that fails.
     """
@@ -144,7 +144,7 @@ class Cluster:
                         f"The head of {self._name} does not answer: {error}.",
                         hint="Run the same command again when it does: finished outputs are kept.",
                     )
-                    self._left.wait(2 * LOOK_S)  # until nobody waits for a reply
+                    self._left.wait(2 * LOOK_S)  # until no worker waits for a reply
                     self.leave()
 
     def count_places(self, **wanted: float) -> int:
@@ -167,6 +167,6 @@ class Cluster:
 
 
 def _knock(address: str) -> None:
-    """Raise OSError if nobody listens."""
+    """Raise OSError if the address does not answer."""
     host, _, port = address.rpartition(":")
     socket.create_connection((host.strip("[]"), int(port)), timeout=_KNOCK_S).close()
