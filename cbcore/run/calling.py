@@ -120,7 +120,8 @@ class Calls:
             if len(self._to_await) == 1:  # else the loop has been woken already
                 self.loop.call_soon_threadsafe(self._start_tasks)
         else:
-            attempt.pair.finish(attempt)
+            if attempt.escaped is None:  # else it is no row, and the run ends
+                attempt.pair.finish(attempt)
             self._finished.put(attempt)
 
     def _release(self, attempt: Attempt) -> bool:

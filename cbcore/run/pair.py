@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 from cbcore.boundary import contained
 from cbcore.components import Built, describe_exception
 from cbcore.contexts import complete_output, find_unreadable, is_same, pass_on
-from cbcore.exceptions import CBError, MissingScoreError, ProcessError, ScoringError
+from cbcore.exceptions import (
+    CBError,
+    MissingScoreError,
+    ProcessError,
+    ScoringError,
+    StoreError,
+)
 from cbcore.requests import compact_requests
 from cbcore.results import EvalRow, Scored
 from cbcore.run.budget import Reservation, Spent, find_cost, read_cost
@@ -246,6 +252,8 @@ class Pair:
         """None at the end of the data, or where it fails."""
         try:
             attempt = next(self.attempts, None)
+        except StoreError:
+            raise
         except CBError as error:
             self.stop(error.message)
             self.failure = error if self.examples.benchmark.required else None

@@ -9,7 +9,7 @@ from typing import Any
 
 from cbcore.boundary import contained
 from cbcore.components import Built
-from cbcore.exceptions import MissingScoreError, RunError, StoreError
+from cbcore.exceptions import CBError, MissingScoreError, RunError, StoreError
 from cbcore.plugins.manager import HookManager
 from cbcore.protocols import Example, Executor, Output
 from cbcore.results import EvalResult, EvalRow, RunConfig
@@ -184,6 +184,7 @@ class Runner:
 
     def _collect(self, queues: list[deque[Pair]], take: Callable[[EvalRow, Attempt], None]) -> None:
         """Work off one queue of pairs per system; the benchmarks of a system follow each other."""
+        failure: CBError | None = None  # of required data: what is under way is finished first
         try:
             while queues := [queue for queue in queues if queue]:
                 pairs = [queue[0] for queue in queues]
@@ -194,7 +195,7 @@ class Runner:
                     for row, attempt in pair.take_rows():
                         take(row, attempt)
                 for queue in queues:
-                    self._advance(queue)
+                    failure = self._advance(queue) or failure
                 self._wait(is_stuck=n_steps == sum(pair.n_steps for pair in pairs))
         except BaseException:  # outputs are stored already
             self.calls.stop()
@@ -203,6 +204,8 @@ class Runner:
                 for row, attempt in pair.take_finished_rows():
                     take(row, attempt)
             raise
+        if failure is not None:
+            raise failure
 
     def _wait(self, *, is_stuck: bool) -> None:
         """Wait for a call to end. Without one, pairs are stuck if all wait for the budget."""
@@ -230,21 +233,23 @@ class Runner:
         is_busy = any(pair.open for pair in blocking)
         return [p for p in behind if p.is_awaited] + ([] if is_busy else blocking[:1])
 
-    def _advance(self, queue: deque[Pair]) -> None:
-        """Go on to the next benchmark of a system, if this one is finished."""
+    def _advance(self, queue: deque[Pair]) -> CBError | None:
+        """Go on to the next benchmark of a system, if this one is finished.
+
+        Returns the failure of data that is required, which ends the system.
+        """
         pair = queue[0]
         if not pair.is_finished:
-            return
+            return None
         pair.threads.close()
-        if pair.failure is not None:
-            raise pair.failure
         name, started = pair.system.name, pair.started
         self.timing[name] = self.timing.get(name, 0.0) + time.perf_counter() - started
         queue.popleft()
-        if name in self.stopped:
+        if name in self.stopped or pair.failure is not None:
             queue.clear()
         elif pair.stopped is not None:
             self.failures.setdefault(pair.examples.benchmark.name, pair.stopped)
+        return pair.failure
 
     def _emit(self, row: EvalRow, attempt: Attempt) -> None:
         """Take the next row of a system."""
