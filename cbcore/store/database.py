@@ -7,7 +7,9 @@ that reads SQLite may read them, also while a run is going on.
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
+import tempfile
 import threading
 import time
 from collections.abc import Sequence
@@ -122,8 +124,8 @@ class Reader:
 class Store:
     """The tables of one folder. `put` may be called from any thread; it never waits or fails.
 
-    Without a folder, the tables are in a temporary file that nobody else sees, and that goes with
-    the last reference to `reader`. A store that `is_dry` is read, and never written.
+    Without a folder, the tables are in a temporary file without a name, which goes with the last
+    reference to `reader`, or with the process. A store that `is_dry` is read, and never written.
     """
 
     def __init__(self, folder: str | Path | None, *, is_dry: bool = False) -> None:
@@ -139,9 +141,11 @@ class Store:
         try:
             if self.path is not None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-            connection = _connect(str(self.path or ""))
-            _prepare(connection, self.path)
-            self._connection = connection if self.path is None else _connect(str(self.path))
+                connection = _connect(str(self.path))
+                _prepare(connection, self.path)
+                self._connection = _connect(str(self.path))
+            else:
+                connection = self._connection = _connect_to_temporary()
         except (OSError, sqlite3.Error) as error:
             raise describe_failure(self.path, "opened", error) from error
         self.reader = Reader(connection, self.path)
@@ -290,7 +294,21 @@ def _connect(path: str, *, uri: bool = False) -> sqlite3.Connection:
     return connection
 
 
-def _prepare(connection: sqlite3.Connection, path: Path | None) -> None:
+def _connect_to_temporary() -> sqlite3.Connection:
+    """A file of SQLite's own would not do: when the disk is full, it cannot even be read."""
+    number, path = tempfile.mkstemp(prefix="cb-rows-")
+    os.close(number)
+    try:
+        connection = _connect(path)
+        for pragma in ("journal_mode=MEMORY", "synchronous=OFF"):
+            connection.execute(f"PRAGMA {pragma}")
+        connection.executescript(SCHEMA)
+    finally:
+        Path(path).unlink()
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Create the tables. Several processes may do so at once, and the change to WAL does not wait."""
     end = time.monotonic() + _LOCK_WAIT_S
     while True:
@@ -313,7 +331,7 @@ def _prepare(connection: sqlite3.Connection, path: Path | None) -> None:
             time.sleep(_LOCK_RETRY_S)
 
 
-def _check_version(connection: sqlite3.Connection, path: Path | None) -> int:
+def _check_version(connection: sqlite3.Connection, path: Path) -> int:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version not in (0, SCHEMA_VERSION):
         raise StoreError(
@@ -331,6 +349,8 @@ def describe_failure(path: Path | None, verb: str, error: Exception) -> StoreErr
     hint = "Name another folder with --cache-dir."
     if "full" in text or "I/O error" in text:
         hint = "Free some space and run the command again: what was stored before is reused."
+        if path is None:
+            hint = "Free some space, or name another temporary folder with TMPDIR."
     elif "not a database" in text or "malformed" in text:
         hint = f"Move {path} away, or name another folder with --cache-dir."
     return StoreError(f"The store {where} cannot be {verb}: {text}.", hint=hint)

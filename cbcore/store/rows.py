@@ -167,7 +167,9 @@ class StoredRows(Sequence[EvalRow]):
         return self._positions
 
     def __len__(self) -> int:
-        return len(self.positions) if self._store is None else self._n_appended
+        if self._store is None or self._store.failure is not None:
+            return len(self.positions)
+        return self._n_appended
 
     def __iter__(self) -> Iterator[EvalRow]:
         return self._read(0, len(self.positions))
