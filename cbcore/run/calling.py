@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 MORE_ROOM = "Lower --concurrency, or raise what a process may have (ulimit -n, -u, -v)."
 """What helps if the machine gives no more files, threads or memory."""
+_LONGEST_WAIT_S = 1.0
+"""A signal that comes right before the driver waits is only handled after it."""
 _MOST_ABANDONED = 100
 _CLOSE_S = 5.0
 
@@ -178,16 +180,16 @@ class Calls:
         self.open.difference_update(done)
         return done
 
-    def _longest_wait(self) -> float | None:
+    def _longest_wait(self) -> float:
         """Until the next deadline; at most 0.1 s if a call is about to begin."""
         if self.timeout_s is None:
-            return None
+            return _LONGEST_WAIT_S
         deadlines = [attempt.deadline for attempt in self.open]
         known = [deadline for deadline in deadlines if deadline is not None]
         longest = min(known, default=float("inf")) - time.monotonic()
         if len(known) < len(deadlines) or self._unanswered:
             longest = min(longest, 0.1, self.timeout_s)
-        return max(0.0, longest)
+        return min(max(0.0, longest), _LONGEST_WAIT_S)
 
     def _give_up_if_overdue(self, attempt: Attempt) -> bool:
         with self._lock:  # against `_release`: either the call has ended, or it is given up
