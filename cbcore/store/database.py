@@ -244,10 +244,10 @@ class Store:
                     database.executemany(statement, rows)
                 database.execute("COMMIT")
         except Exception as error:  # noqa: BLE001 - the driver raises it
-            with contextlib.suppress(sqlite3.Error):
+            self.failure = error
+            with contextlib.suppress(sqlite3.Error, MemoryError):
                 if database.in_transaction:
                     database.execute("ROLLBACK")
-            self.failure = error
 
 
 def find_store(folder: str | Path) -> Path:
@@ -351,6 +351,8 @@ def describe_failure(path: Path | None, verb: str, error: Exception) -> StoreErr
         hint = "Free some space and run the command again: what was stored before is reused."
         if path is None:
             hint = "Free some space, or name another temporary folder with TMPDIR."
+    elif isinstance(error, MemoryError):
+        text, hint = "there is not enough memory", "Give the process more memory (ulimit -v)."
     elif "not a database" in text or "malformed" in text:
         hint = f"Move {path} away, or name another folder with --cache-dir."
     return StoreError(f"The store {where} cannot be {verb}: {text}.", hint=hint)
