@@ -349,7 +349,7 @@ class Pair:
             stand_in.scores = {**attempt.scores, **late}
         self.open[self.open.index(attempt)] = stand_in
         if attempt.reservation:
-            attempt.reservation.settle({})
+            attempt.reservation.settle(attempt.spent)
 
     # -- in a thread, on the event loop, or in the driver if it is inline ------------------------
 
@@ -370,7 +370,7 @@ class Pair:
         if attempt.needs_call:
             example = attempt.example.copy()  # before the clock starts
             call = Call(start_waits())
-            self.begin(attempt)
+            self.begin(attempt, self.system)
             if self.workers:
                 call = self.workers.process(attempt, example)
             else:
@@ -379,7 +379,7 @@ class Pair:
             self._keep(attempt, call)
         for scorer in self.blocking:
             if self._is_due(attempt, scorer):
-                self.begin(attempt)
+                self.begin(attempt, scorer.built)
                 original, processed = self._copies(attempt)
                 if self.workers:
                     call = self.workers.score(attempt, scorer, original, processed)
@@ -389,7 +389,7 @@ class Pair:
                 self._keep_scores(attempt, scorer, call)
         for scorer in self._repeats_to_score(attempt):
             if not scorer.is_awaited:
-                self.begin(attempt)
+                self.begin(attempt, scorer.built)
                 with Call() as call:
                     call.output = scorer.value.score_repeats(*self._copies_of_repeats(attempt))
                 self._keep_scores(attempt, scorer, call)
@@ -401,7 +401,7 @@ class Pair:
             try:
                 example = attempt.example.copy()
                 call = Call(start_waits())
-                self.begin(attempt)
+                self.begin(attempt, self.system)
                 with call:
                     if self._queues:
                         attempt.waits = call.waits
@@ -412,21 +412,27 @@ class Pair:
         if attempt.error is not None or self._missing(attempt, self.blocking):
             return  # a thread scores it, then judges follow
         for scorer in self._missing(attempt, self.judges):
-            self.begin(attempt)
+            self.begin(attempt, scorer.built)
             with Call() as call:
                 call.output = await scorer.value.ascore(*self._copies(attempt))
             self._keep_scores(attempt, scorer, call)
         for scorer in self._repeats_to_score(attempt):
             if scorer.is_awaited:
-                self.begin(attempt)
+                self.begin(attempt, scorer.built)
                 with Call() as call:
                     both = self._copies_of_repeats(attempt)
                     call.output = await scorer.value.ascore_repeats(*both)
                 self._keep_scores(attempt, scorer, call)
         attempt.deadline = None
 
-    def begin(self, attempt: Attempt) -> None:
-        """A call begins now: its time limit starts."""
+    def begin(self, attempt: Attempt, component: Built) -> None:
+        """A call begins now: it may cost something, and its time limit starts."""
+        if attempt.reservation:
+            attempt.reservation.begun.add(component)
+        self.start_limit(attempt)
+
+    def start_limit(self, attempt: Attempt) -> None:
+        """The time limit of a call starts now."""
         if self.calls.timeout_s is not None:
             attempt.waits = None
             attempt.deadline = time.monotonic() + self.calls.timeout_s
@@ -516,7 +522,10 @@ class Pair:
         attempt.reservation.settle({})
         components = self._components_to_pay(attempt)
         attempt.reservation = self.budget.reserve(attempt.example.data, components)
-        return attempt.reservation is not None
+        if attempt.reservation is None:
+            return False
+        attempt.reservation.begun.add(self.system)
+        return True
 
     # -- on the event loop ---------------------------------------------------------------------
 

@@ -71,7 +71,7 @@ class Workers:
         n_losses = 0
         while True:
             attempt.deadline = None  # until a worker has taken it
-            future = self._pool.submit(task, lambda: attempt.pair.begin(attempt))
+            future = self._pool.submit(task, lambda: attempt.pair.start_limit(attempt))
             attempt.future = future
             try:
                 return read_reply(future.result())
