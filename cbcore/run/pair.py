@@ -173,7 +173,7 @@ class Pair:
         window = _INLINE_WINDOW if self.is_inline else _WINDOW * self.concurrency
         self.window = max(self.repeats, 1 if is_interleaved else window)
         n_threads = min(self.concurrency, _MOST_SCORING) if self.is_awaited else self.concurrency
-        self.threads = Threads(self.calls.work, n_threads)
+        self.threads = Threads(self.calls, n_threads)
         self._slots: asyncio.Semaphore | None = None
         self.open: deque[Attempt] = deque()
         self.held: Attempt | None = None  # waits for the budget
@@ -331,6 +331,11 @@ class Pair:
         self.stopped = reason
         self.is_read = True
         self.held = None
+
+    def stop_system(self, reason: str) -> None:
+        """Stop the system for its other benchmarks, too."""
+        self.run.stopped.setdefault(self.system.name, reason)
+        self.stop(reason)
 
     def put_stand_in(self, attempt: Attempt, reason: str) -> None:
         """Let a finished copy take the place of an attempt that is given up.

@@ -270,8 +270,7 @@ class Runner:
         if self.settings.fail_fast:
             check_fail_fast(row, attempt.raised, find_failed_scorer(attempt))
         if reason := self._limit.count(row, is_data=attempt.example.problem is not None):
-            self.stopped.setdefault(row.system, reason)
-            pair.stop(reason)
+            pair.stop_system(reason)
 
     def call_again(self, system: Built, examples: Iterable[Example]) -> list[Output | None]:
         """Further calls for `cb_summarize`, within the cache and the budget.
