@@ -68,7 +68,7 @@ def _add_store(report: Report, table: Table, store: Path, n_rows: int) -> None:
     """Rows and texts out of a store, once for the page of a file and once for that of a server."""
     from cb_reporters.page import Scan, Survey
     from cbcore import evaluate
-    from cbcore.kept import open_run
+    from cbcore.api import open_run
 
     systems = [_Cuts(share / 10) for share in range(1, 11)]
     examples = [

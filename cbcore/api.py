@@ -167,7 +167,7 @@ def rescore(
         )
     if run.settings.get("no_examples"):
         raise UsageError(f"The outputs of run {run.run_id} were not stored.")
-    data, is_stored = find_data(run, specs, catalog)
+    data, is_stored = find_data(run, catalog)
     kept = [name for name, option in options_of(RunSettings).items() if option.keep_on_rescore]
     if is_stored:  # as systems were given them, with the fields in their places
         kept = [name for name in kept if name not in ("fields", "unique_ids")]
@@ -217,14 +217,19 @@ def open_run(text: str, cache_dir: str | Path = DEFAULT_CACHE_DIR) -> EvalResult
 
 
 def metrics_of(
-    config: RunConfig, catalog: Catalog | None = None, problems: list[str] | None = None
+    config: RunConfig,
+    catalog: Catalog | None = None,
+    problems: list[str] | None = None,
+    *,
+    is_trusted: bool = False,
 ) -> list[Any]:
     """The metrics that a result records, built again by the plugins that are installed.
 
-    They name no program, file or address. Raises `ResultError` for one that cannot be built; with a
-    list of `problems`, it is left out, and the list gets the reason.
+    Those of a result that is not trusted name no program, file or address. Raises `ResultError` for
+    one that cannot be built; with a list of `problems`, it is left out, and the list gets the reason.
     """
-    builder = Builder(catalog or default_catalog(), check=check_untrusted)
+    check = None if is_trusted else check_untrusted
+    builder = Builder(catalog or default_catalog(), check=check)
     metrics = []
     for record in config.get("metrics") or ():
         try:

@@ -118,8 +118,8 @@ def cb_configure(settings: RunSettings, builder: Builder) -> None:
     changed before the exception stays. The settings are frozen afterwards. The record of the run
     keeps the settings from before, so that `cb resume` applies your changes once.
 
-    When shards are merged, it is called once for the merged result, with the options of the shards
-    and without systems and datasets: register your object, and append nothing.
+    When a plugin joins the rows of several runs, it is called once for their result, with the
+    options of the runs and without systems and datasets: register your object, and append nothing.
     """
 
 
@@ -145,10 +145,10 @@ def cb_row_finished(run: Run, row: EvalRow, attempt: Attempt) -> None:
 def cb_summarize(run: Run, result: EvalResult) -> Section | Iterable[Section] | None:
     """Return sections for the result and every report.
 
-    Called once, after metrics and verdicts, also if the run ended early, and again when shards are
-    merged. `run.call_again(system, examples)` makes further calls within the cache and the budget;
-    after an early end it returns an empty list: say so in the section. What the reader has to know
-    besides is appended to `result.problems`. Contained.
+    Called once, after metrics and verdicts, also if the run ended early, and again when a plugin
+    joins the rows of several runs. `run.call_again(system, examples)` makes further calls within the
+    cache and the budget; after an early end, and for joined rows, it returns an empty list: say so in
+    the section. What the reader has to know besides is appended to `result.problems`. Contained.
     """
 
 

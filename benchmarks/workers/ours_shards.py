@@ -8,10 +8,10 @@ from typing import Any
 
 import workload
 
+from cb_compare import merge
 from cbcore import evaluate
-from cbcore._store.carrying import export_run
-from cbcore.kept import kept_runs
-from cbcore.merging import merge
+from cbcore.store.saved_runs import saved_runs
+from cbcore.store.transfer import export_run
 
 
 def _shard(n: int, shard: str, folder: str | None) -> Any:
@@ -44,18 +44,18 @@ def read_past(n: int) -> dict[str, Any]:
 
 def join(folder: str) -> dict[str, Any]:
     """The shards of a store, merged in it."""
-    ids = [run.run_id for run in kept_runs(folder)]
+    ids = [run.run_id for run in saved_runs(folder)]
     result, taken = workload.measured(lambda: merge(ids, cache_dir=folder))
     return {**taken, "rows": len(result.rows), "shards": len(ids)}
 
 
 def export(folder: str, target: str) -> dict[str, Any]:
     """The shards of a store, each as a file."""
-    runs = kept_runs(folder)
+    runs = saved_runs(folder)
 
     def carry() -> None:
         for run in runs:
-            export_run(run.path, run.record, Path(target) / f"{run.run_id}.cbrun")
+            export_run(run, Path(target) / f"{run.run_id}.cbrun")
 
     _, taken = workload.measured(carry)
     return {**taken, "files": len(runs)}

@@ -27,7 +27,8 @@ class Remake:
         from cbcore.plugins import Catalog, read_distributions
         from cbcore.plugins.policy import PluginPolicy
 
-        plugins = {stage.name.partition("/")[0] for stage in self.stages}
+        named = [stage.name for stage in self.stages if stage.name != "py"]
+        plugins = {name.partition("/")[0] for name in named}
         catalog = Catalog(read_distributions(), PluginPolicy(only=frozenset(plugins)))
         builder = Builder(catalog, offered=self.offered)
         if len(self.stages) > 1:

@@ -18,11 +18,15 @@ _MOST_SOURCES = 500
 
 def cb_summarize(run: Runner, result: EvalResult) -> None:
     """Add remarks to the result, and warn of settings without effect."""
-    if not hasattr(run, "caches"):
-        return  # shards that are merged
-    result.problems += [*_describe_latencies(run, result), *_list_problems(run)]
-    _warn_of_settings(run)
-    _report_reuse(run)
+    for name, reason in run.failures.items():
+        result.problems.append(f"the data of {name} ended early: {redact(reason)}")
+    for system, reason in run.stopped.items():
+        problem = f"{system} was stopped, and its other examples have no rows. {redact(reason)}"
+        result.problems.append(problem)
+    if hasattr(run, "caches"):  # else a plugin has joined the rows of several runs
+        result.problems += [*_describe_latencies(run, result), *_list_problems(run)]
+        _warn_of_settings(run)
+        _report_reuse(run)
 
 
 def _describe_latencies(run: Runner, result: EvalResult) -> Iterator[str]:
@@ -35,15 +39,12 @@ def _describe_latencies(run: Runner, result: EvalResult) -> Iterator[str]:
 
 
 def _list_problems(run: Runner) -> Iterator[str]:
-    for name, reason in run.failures.items():
-        yield f"the data of {name} ended early: {redact(reason)}"
-    for system, reason in run.stopped.items():
-        yield f"{system} was stopped, and its other examples have no rows. {redact(reason)}"
     if n_lost := sum(workers.n_lost for workers in run.workers.values()):
         n_repeated = sum(workers.n_repeated for workers in run.workers.values())
         yield f"{n_lost} workers were lost, and {n_repeated} calls were sent again"
     ids = {str(row.example_id) for rows in run.rows.values() for row in rows}
-    for example_id in run.settings.examples or () if not run.calls.is_stopped else ():
+    is_whole = len(run.settings.select) == 1 and not run.calls.is_stopped
+    for example_id in (run.settings.examples or ()) if is_whole else ():
         if example_id not in ids:
             yield f"no example has the id {example_id!r}"
 

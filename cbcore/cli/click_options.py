@@ -126,9 +126,11 @@ class SettingFlag(click.Option):
 
     def __init__(self, option: Setting, *flags: str) -> None:
         is_alias = flags != option.flags
+        implied: dict[str, Any] = {} if option.implied is None else {"flag_value": option.implied}
         super().__init__(
             flags if is_alias else [*flags, option.name],
             is_flag=option.type is bool,
+            **implied,
             default=None,
             multiple=option.many or option.type is dict,
             metavar=f"[{'|'.join(option.choices)}]" if option.choices else option.metavar,

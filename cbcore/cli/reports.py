@@ -319,11 +319,11 @@ def _list_causes(title: str, causes: list[Cause]) -> None:
 def raise_if_nothing_worked(result: EvalResult) -> None:
     """Raise if there are no rows, all of them failed, or none has the score of the run.
 
-    A shard of few examples may be empty.
+    There may be examples of which none was selected.
     """
     rows = result.rows
     if not rows:
-        if result.config.get("settings", {}).get("shard"):
+        if any(record.get("n_examples") for record in result.config.get("datasets", ())):
             return
         lines = [line for section in result.sections.values() for line in section.lines]
         if reasons := [line["reason"] for line in lines if line.get("reason")]:

@@ -127,6 +127,9 @@ def run_benchmark(
 ) -> None:
     """Carry out a command that has the options of `cb run`; `execute` makes its result."""
     asked = read_settings(settings, run_file, flags)
+    if asked.dry_run:
+        _dry_run(asked, settings.catalog())
+        return
     outputs = make_run_outputs(settings, asked)
     with explain_resume(asked), reporting(outputs) as report:
         report(execute(asked, settings.catalog()))

@@ -72,8 +72,9 @@ def runs_command(ctx: click.Context, as_json: bool, cache_dir: str) -> None:
         scores = ", ".join(f"{name} {_format_score(means.get(name))}" for name in run.systems)
         if run.datasets:
             scores += f" on {', '.join(run.datasets)}"
-        if shard := run.settings.get("shard"):
-            scores += f", shard {shard}"
+        for option in run.components.get("options", ()):
+            if isinstance(value := run.settings.get(option["name"]), str):
+                scores += f", {option['name']} {value}"
         if run.components.get("rescored_from"):
             scores += ", rescored"
         rows.append((run.run_id, run.state, shown, scores))
@@ -127,6 +128,7 @@ def show_run(run: str, as_json: bool, cache_dir: str) -> None:
 def _read_result(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The summary of a saved result, and its configuration."""
     from cbcore.results import EvalResult
+    from cbcore.results.summary import find_means
 
     result = EvalResult.load(path)
     config: dict[str, Any] = {**result.config}
@@ -142,7 +144,7 @@ def _read_result(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         "systems": [part["name"] for part in config["systems"]],
         "datasets": [part["name"] for part in config["datasets"]],
         "rows": {"total": total, "ok": total - failed, "failed": failed, "cached": cached},
-        "scores": {},
+        "scores": find_means(result.rows_by_system(), config.get("score_field")),
     }
     return summary, config
 
@@ -178,8 +180,6 @@ def _describe(
     lines["settings"] = " ".join(f"{key}={value}" for key, value in given.items())
     if origin := config.get("rescored_from"):
         lines["rescored"] = f"the outputs are those of run {origin}"
-    if shards := config.get("merged_from"):
-        lines["merged"] = f"from {', '.join(shards)}"
     for position, (system, score) in enumerate(summary["scores"].items(), start=1):
         name = config.get("score_field")
         lines[f"score {position}"] = f"{system} {_format_score(score)} ({name})"

@@ -8,7 +8,7 @@ from cbcore.results.eval_row import (
     RowsBySystem,
     Scored,
 )
-from cbcore.results.examples import Example, SearchableTexts, Texts
+from cbcore.results.examples import Example, Texts
 from cbcore.results.sections import Section
 from cbcore.results.summary import sum_up
 
@@ -21,7 +21,6 @@ __all__ = (
     "RowsBySystem",
     "RunConfig",
     "Scored",
-    "SearchableTexts",
     "Section",
     "Texts",
     "sum_up",

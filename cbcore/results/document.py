@@ -56,7 +56,8 @@ _PARTS: dict[str, Any] = {
 
 _RECORD: dict[str, Any] = {
     **dict.fromkeys(("name", "plugin", "version", "component"), str),
-    **dict.fromkeys(("digest", "record_digest", "source_commit"), str),
+    **dict.fromkeys(("digest", "record_digest", "source_commit", "data"), str),
+    "n_examples": int,
     "params": dict[str, Any],
     "stages": list[dict[str, Any]],
 }
@@ -207,7 +208,7 @@ def read_document(document: Mapping[str, Any]) -> dict[str, Any]:
         value = document.get(name)
         _check(f"{name!r} of this result", value, kind)
         parts[name] = typing.get_origin(kind)() if value is None else value
-    _check_config(parts["config"])
+    check_config(parts["config"])
     try:
         parts["estimates"] = {
             system: {metric: _read_estimate(data) for metric, data in found.items()}
@@ -317,7 +318,8 @@ def _check_depth(data: Any) -> None:
     raise ResultError("this result is nested too deeply")
 
 
-def _check_config(config: _Data) -> None:
+def check_config(config: _Data) -> None:
+    """Raise `ResultError` unless a configuration has what `RunConfig` declares."""
     from cbcore.results.eval_result import RunConfig
 
     hints = typing.get_type_hints(RunConfig)

@@ -56,13 +56,10 @@ class RunConfig(TypedDict, total=False):
     spent: Annotated[dict[str, float], "`tokens` and `usd` of the calls; with a budget"]
     repeated_calls: Annotated[int, "calls sent again after workers were lost; with an executor"]
     rescored_from: Annotated[str, "the run whose outputs were scored anew; only then"]
-    sharding: Annotated[
-        dict[str, Any],
-        "of a shard: `of`, a digest of what all shards were asked for; `asked`, the evaluators that "
-        "were named; `data`, for each source the examples of all shards, counted and as a digest; "
-        "`failures` of sources",
+    failures: Annotated[
+        dict[str, str], "why the data of a benchmark ended early, by its name; only then"
     ]
-    merged_from: Annotated[list[str], "the shards that it was joined from; only then"]
+    stopped: Annotated[dict[str, str], "why a system was stopped, by its name; only then"]
     filter: Annotated[dict[str, Any], "what `filter` was called with; only then"]
 
 

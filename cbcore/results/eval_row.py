@@ -8,6 +8,9 @@ from typing import Any
 
 import attrs
 
+POSITIONS = 2**32
+"""The positions of the rows of the n-th benchmark of a run begin at n times this number."""
+
 CHANGED = "context_changed"
 """The key in a row's metadata that marks a changed context of as many tokens as before."""
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -21,18 +20,6 @@ class Texts:
 
     example: Mapping[str, Any] | None = None
     output: Mapping[str, Any] | None = None
-
-
-class SearchableTexts(Sequence[Texts]):
-    """Texts of which one can ask for those that hold a term, without reading each."""
-
-    @abstractmethod
-    def places_with(self, term: str, holds: Callable[[Any], bool]) -> Iterator[int]:
-        """The positions of the rows of which something holds the term.
-
-        `holds` decides, and is asked only of what may hold it: an example, what a system returned
-        other than that, or a row. Rows of repeated examples are not told apart.
-        """
 
 
 class PickedTexts(Sequence[Texts]):

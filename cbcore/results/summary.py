@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import attrs
@@ -55,10 +56,21 @@ class SummedUp:
         return mark_idle(config, "metrics", self.idle.difference(sections))
 
 
+def find_means(
+    rows_by_system: Mapping[str, Sequence[EvalRow]], score: str | None
+) -> dict[str, float | None]:
+    """The mean of a score for each system; None if no row has it."""
+    means: dict[str, float | None] = {}
+    for system, rows in rows_by_system.items():
+        values = [row.scores[score] for row in rows if score in row.scores]
+        means[system] = fmean(values) if values else None
+    return means
+
+
 def mark_idle(config: RunConfig, kind: str, names: Collection[str]) -> RunConfig:
     """The config in which the components of a kind that gave nothing, by their names, are `idle`.
 
-    They stay there: with other rows, as of a filter or of further shards, they may give something.
+    They stay there: with other rows, as of a filter, they may give something.
     """
     marked: dict[str, Any] = {**config}
     records = [{k: v for k, v in one.items() if k != "idle"} for one in marked.get(kind) or ()]

@@ -279,14 +279,18 @@ class Calls:
 
         return asyncio.run_coroutine_threadsafe(wait(), self.loop).result(timeout_s)
 
-    def close(self, components: Iterable[Built]) -> None:
-        """Let components close what they have opened on the loop."""
-        for component in components if self._loop is not None else ():
+    def close(self, components: Iterable[Built] = ()) -> None:
+        """Let components close what they have opened on the loop, and end it."""
+        if (loop := self._loop) is None:
+            return
+        for component in components:
             if hasattr(component.value, "aclose"):
                 with contained() as attempt:
                     self._run(component.value.aclose(), _CLOSE_S)
                 if attempt.error is not None:
                     self.warn(f"Closing {component.name!r} failed: {attempt.reason}.")
+        self._loop = None
+        loop.call_soon_threadsafe(loop.stop)
 
     def stop(self, grace_s: float = 2.0) -> None:
         """Start nothing more, cancel what is awaited, leave blocking calls behind. Idempotent."""
@@ -299,10 +303,11 @@ class Calls:
         if (loop := self._loop) is not None:
             import asyncio
 
-            with contextlib.suppress(FutureTimeout):  # a blocked loop, whose thread is a daemon
-                cancelled = asyncio.run_coroutine_threadsafe(_cancel_tasks(grace_s), loop)
+            cancelled = asyncio.run_coroutine_threadsafe(_cancel_tasks(grace_s), loop)
+            try:
                 cancelled.result(grace_s + 1)
-            loop.call_soon_threadsafe(loop.stop)
+            except FutureTimeout:  # a blocked loop, whose thread is a daemon
+                self._loop = None
 
 
 def _start_loop() -> asyncio.AbstractEventLoop:

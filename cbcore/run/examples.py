@@ -325,6 +325,9 @@ class Spool:
         self._offsets: list[int] = []
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it goes with this object
 
+    def __del__(self) -> None:
+        self._file.close()
+
     def __iter__(self) -> Iterator[Any]:
         index = 0
         while index < len(self._offsets) or self._pull():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from statistics import fmean
 from typing import TYPE_CHECKING, Any, cast
 
 from cbcore.components import describe_exception
@@ -36,6 +35,10 @@ def summarize(run: Runner, failure: BaseException | None) -> EvalResult:
         config["spent"] = {"tokens": spent.tokens, "usd": spent.usd or 0.0}
     if run.executor is not None:
         config["repeated_calls"] = sum(one.n_repeated for one in run.workers.values())
+    if run.failures:
+        config["failures"] = {name: redact(why) for name, why in run.failures.items()}
+    if run.stopped:
+        config["stopped"] = {name: redact(why) for name, why in run.stopped.items()}
     for record, examples in zip(config["datasets"], run.examples, strict=False):
         cast("dict[str, Any]", record).update(n_examples=examples.n_read, data=examples.digest)
     sections, remarks = make_sections(run.rows, run.metrics, config)
@@ -79,22 +82,12 @@ def learn_score(run: Runner) -> None:
     run.config = {**run.config, "score_field": learned, "metrics": records}
 
 
-def find_means(run: Runner) -> dict[str, float | None]:
-    """The mean main score of each system."""
-    score = run.config["score_field"]
-    found = {}
-    for system, rows in run.rows.items():
-        values = [row.scores[score] for row in rows if score in row.scores]
-        found[system] = fmean(values) if values else None
-    return found
-
-
 def _find_texts(run: Runner) -> StoredTexts | None:
     """The texts behind the rows, if they are stored."""
     if run.store is None or run.saved is None or run.settings.no_examples:
         return None
-    reader = run.store.reader
-    return StoredTexts([StoredRows(reader, run.run_id, s, run.store) for s in run.rows])
+    run.store.flush()
+    return StoredTexts([StoredRows(run.store.reader, run.run_id, system) for system in run.rows])
 
 
 # -- how it ended --------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ class ErrorLimit:
         self._expected = expected
         self._rows: Counter[str] = Counter()
         self._failed: Counter[str] = Counter()
-        self._first: dict[str, set[str]] = {}
+        self._first: dict[str, list[str]] = {}
         self._n_first = _SAME_ERRORS * settings.repeats
 
     def count(self, row: EvalRow, *, is_data: bool) -> str | None:
@@ -51,12 +51,11 @@ class ErrorLimit:
         )
 
     def _find_same_errors(self, row: EvalRow) -> str | None:
-        n_rows = self._rows[row.system]
-        if n_rows > self._n_first:
+        errors = self._first.setdefault(row.system, [])
+        if len(errors) == self._n_first:
             return None
-        errors = self._first.setdefault(row.system, set())
-        errors.add("" if row.error is None else alike(row.error, row.example_id))
-        if n_rows < self._n_first or len(errors) > 1 or not row.error:
+        errors.append("" if row.error is None else alike(row.error, row.example_id))
+        if len(errors) < self._n_first or len(set(errors)) > 1 or not row.error:
             return None
         return f"Its first {_SAME_ERRORS} examples failed with the same error: {row.error}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -170,7 +171,7 @@ class RowMaker:
             _add_traceback(row, format_traceback(scores))
             return
         if isinstance(scores, Scored):
-            row.missing |= {str(name): redact(str(why)) for name, why in scores.missing.items()}
+            row.missing |= {str(name): _redact(str(why)) for name, why in scores.missing.items()}
             _add_details(row, scorer, {**scores.details, **scores.cost})
             scores = scores.scores
         if not isinstance(scores, Mapping):
@@ -200,6 +201,10 @@ class RowMaker:
                 row.scores[key] = value
             else:
                 row.missing[key] = f"{RETURNED} {value}"
+
+
+_redact = functools.lru_cache(maxsize=64)(redact)
+"""For reasons, most of which are those of the row before."""
 
 
 def expect_score(main: str, scorers: Sequence[Scorer], benchmark: Benchmark) -> str | None:

@@ -22,6 +22,7 @@ from cbcore.exceptions import (
 )
 from cbcore.requests import compact_requests
 from cbcore.results import EvalRow, Scored
+from cbcore.results.eval_row import POSITIONS
 from cbcore.run.budget import Reservation, Spent, find_cost, read_cost
 from cbcore.run.calling import Threads
 from cbcore.run.examples import Examples, NumberedExample
@@ -45,8 +46,6 @@ _MOST_SCORING = 32
 """Threads that score the outputs of an awaited system."""
 _LONGEST_STRIDE = 64
 _QUICK_S = 0.001
-_FIRST_POSITION = 2**32
-"""The positions of the rows of each benchmark begin at a multiple of this."""
 _NOTED_WAIT_S = 0.0005
 """A row notes longer waits."""
 
@@ -92,6 +91,7 @@ class Attempt:
     """
 
     output: dict[str, Any] | None = None
+    system_key: str | None = None  # under which its output is stored
     output_key: str | None = None
     latency_s = 0.0
     raised: BaseException | None = None
@@ -153,7 +153,7 @@ class Pair:
         self.calls, self.budget, self.workers = run.calls, run.budget, workers
         self.cache = run.open_cache(system)
         self.repeats = run.count_repeats(examples.benchmark)
-        self._first_position = place * _FIRST_POSITION
+        self._first_position = place * POSITIONS
         self._row_maker = RowMaker(run, system.name, scorers, examples.benchmark)
         self.is_awaited = hasattr(system.value, "aprocess")
         # Such a system puts its calls in an order of its own, so that most of them wait.
@@ -170,8 +170,11 @@ class Pair:
             and not (self.is_awaited or workers or run.settings.timeout_s)
             and not any(scorer.is_awaited for scorer in scorers)
         )
-        window = _INLINE_WINDOW if self.is_inline else _WINDOW * self.concurrency
-        self.window = max(self.repeats, 1 if is_interleaved else window)
+        is_strict = run.settings.fail_fast or run.settings.max_errors is not None
+        window = _INLINE_WINDOW if self.is_inline and not is_strict else _WINDOW * self.concurrency
+        if is_interleaved or (self.is_inline and is_strict):
+            window = 1
+        self.window = max(self.repeats, window)
         n_threads = min(self.concurrency, _MOST_SCORING) if self.is_awaited else self.concurrency
         self.threads = Threads(self.calls, n_threads)
         self._slots: asyncio.Semaphore | None = None
@@ -294,6 +297,8 @@ class Pair:
         if not answered or answered[-1].repeats:
             return True
         last = answered[-1]
+        if last in self.calls.open:
+            return False  # else `wait` would take its first return for its second
         last.repeats = answered
         if self.cache:
             self.cache.look_up_repeats(last, self.of_repeats)

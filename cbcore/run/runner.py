@@ -13,6 +13,7 @@ from cbcore.exceptions import CBError, MissingScoreError, RunError, StoreError
 from cbcore.plugins.manager import HookManager
 from cbcore.protocols import Example, Executor, Output
 from cbcore.results import EvalResult, EvalRow, RunConfig
+from cbcore.results.summary import find_means
 from cbcore.run.budget import Budget
 from cbcore.run.calling import Calls
 from cbcore.run.examples import Benchmark, Examples
@@ -21,7 +22,6 @@ from cbcore.run.finish import (
     describe_ending,
     describe_stop,
     find_cause,
-    find_means,
     summarize,
 )
 from cbcore.run.limits import ErrorLimit, check_fail_fast
@@ -130,6 +130,7 @@ class Runner:
             return self._run()
         finally:  # a second interrupt comes here too: queued outputs are still written
             self._end_calls()
+            self.calls.close()
             for workers in self.workers.values():
                 workers.close()
             if self.store is not None:
@@ -148,8 +149,8 @@ class Runner:
             self._end_calls()
         result = summarize(self, failure)
         self._identities.note_state()
-        self.calls.close({s.built for of_pair in self.scorers.values() for s in of_pair})
-        self.calls.close(self.systems)
+        scoring = {scorer.built for of_pair in self.scorers.values() for scorer in of_pair}
+        self.calls.close([*scoring, *self.systems])
         failure = self._save(result, failure)
         self.hooks.hook.cb_run_finished(run=self, result=result)
         if failure is not None:
@@ -258,7 +259,7 @@ class Runner:
             return  # an interrupt came between this and the end of the attempt
         pair.last_position = row.position
         if self.store is not None:
-            keys = (pair.cache.system_key if pair.cache else None, attempt.output_key)
+            keys = (attempt.system_key, attempt.output_key)
             is_bare = self.settings.no_examples
             values = encode_row(self.store, self.run_id, row, *keys, is_bare=is_bare)
             self.store.put(PUT_ROW, values)
@@ -394,7 +395,10 @@ class Runner:
                     now(),
                 )
                 self.saved.components = {**result.config}
-                facts = {"counts": self.count_rows(), "scores": find_means(self)}
+                facts = {
+                    "counts": self.count_rows(),
+                    "scores": find_means(self.rows, self.config["score_field"]),
+                }
                 self.saved.save(self.store, result, **facts)
             self.store.close()
         except StoreError as error:

@@ -29,7 +29,8 @@ class Scorer:
         self.name = evaluator.name
         self.emits: tuple[str, ...] = tuple(getattr(value, "emits", None) or ())
         self.key: str | None = None
-        self.is_of_repeats = n_repeats > 1 and hasattr(value, "score_repeats")
+        has_own = hasattr(value, "score_repeats") or hasattr(value, "ascore_repeats")
+        self.is_of_repeats = n_repeats > 1 and has_own
         self.is_awaited = hasattr(value, "ascore_repeats" if self.is_of_repeats else "ascore")
         self.is_automatic = evaluator.is_automatic
         self.needs = tuple(getattr(value, "needs", None) or ())

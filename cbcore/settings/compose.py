@@ -28,7 +28,7 @@ from cbcore.environment import describe_environment
 from cbcore.exceptions import PluginContractError, UsageError
 from cbcore.plugins import Catalog, default_catalog
 from cbcore.results import RunConfig
-from cbcore.run.examples import Benchmark
+from cbcore.run.examples import Benchmark, Select
 from cbcore.run.runner import Runner
 from cbcore.secrets import HIDDEN, hide, notice_environment, redact_assignments
 from cbcore.settings.options import options_of
@@ -38,10 +38,10 @@ from cbcore.settings.plugin_options import (
     read_plugin_options,
     record_options,
 )
-from cbcore.settings.run_settings import RunSettings
+from cbcore.settings.run_settings import DEFAULT_CACHE_DIR, RunSettings
 from cbcore.specs import Spec
 from cbcore.store.database import Store, find_store, now
-from cbcore.store.saved_runs import SavedRun
+from cbcore.store.saved_runs import SavedRun, find_saved
 from cbcore.store.stand_ins import StoredData
 from cbcore.tokens import TokenCounter
 
@@ -143,8 +143,10 @@ def configure(settings: RunSettings, options: Mapping[PluginOption, Any], builde
     parse_specs(settings)
     settings.plugin_options = {option.key: value for option, value in options.items()}
     builder.offered = _fill(settings, options)
-    if settings.rescored_from is None:  # else its systems are as plugins configured them
-        builder.hooks.hook.cb_configure(settings=settings, builder=builder)
+    systems, datasets = list(settings.systems), list(settings.datasets)
+    builder.hooks.hook.cb_configure(settings=settings, builder=builder)
+    if settings.rescored_from is not None:  # they are as plugins have configured them once
+        settings.systems, settings.datasets = systems, datasets
     for plugin, reason in builder.hooks.failed.items():
         if any(option.component.plugin == plugin for option in options):
             raise PluginContractError(plugin, f"cb_configure failed: {reason}")
@@ -153,7 +155,23 @@ def configure(settings: RunSettings, options: Mapping[PluginOption, Any], builde
     parse_specs(settings)  # what plugins added as texts
     builder.offered = _fill(settings, options)
     settings.fail_fast = settings.fail_fast or settings.on_error == "raise"
+    settings.select += select_examples(settings)
     settings.freeze()
+
+
+def select_examples(settings: RunSettings) -> list[Select]:
+    """The conditions of `--example` and `--failed`."""
+    select: list[Select] = []
+    if settings.examples:
+        ids = set(settings.examples)
+        select.append(lambda example: str(example.id) in ids)
+    if settings.failed is not None:
+        run = find_saved(settings.failed, settings.cache_dir or DEFAULT_CACHE_DIR)
+        failed = {(row.dataset, row.example_id) for row in run.rows() if row.error is not None}
+        if not failed:
+            raise UsageError(f"No row of run {run.run_id} failed.")
+        select.append(lambda example: (example.dataset, example.id) in failed)
+    return select
 
 
 def _fill(settings: RunSettings, options: Mapping[PluginOption, Any]) -> dict[str, Any]:
@@ -294,11 +312,13 @@ def make_record(
 
 def _find_scoring(benchmarks: Sequence[Benchmark], builder: Builder) -> list[Built]:
     """The evaluators that emit the main score of a benchmark and are not known to the builder."""
+    known = {id(evaluator.value) for evaluator in builder.evaluators}
     found: list[Built] = []
     for benchmark in benchmarks:
         for evaluator in benchmark.evaluators:
-            is_known = not evaluator.record or evaluator in (*builder.evaluators, *found)
-            if not is_known and benchmark.main_score in emits_of(evaluator):
+            is_new = evaluator.record and id(evaluator.value) not in known
+            if is_new and benchmark.main_score in emits_of(evaluator):
+                known.add(id(evaluator.value))
                 found.append(evaluator)
     return found
 

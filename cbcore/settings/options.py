@@ -129,9 +129,11 @@ class Setting(Option):
     - `name`: its field, and how Python code calls it. `keyword`: whether `evaluate` takes it.
     - `key`: how run files call it, if not by its name; None if they cannot set it.
     - `aliases`: further flags, keys and keywords that `--help` does not show.
+    - `implied`: the value of a flag that is given without one.
     """
 
     flags: tuple[str, ...] = ()
+    implied: str | None = None
     key: str | None = ""
     aliases: tuple[str, ...] = ()
     keyword: bool = True

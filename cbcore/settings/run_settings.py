@@ -163,7 +163,8 @@ class RunSettings:
     failed: str | None = option(
         "--failed",
         metavar="RUN",
-        help="Run only the examples that failed in a run: its id, or `latest`.",
+        help="Run only the examples that failed in a run; without RUN, in the latest.",
+        implied="latest",
         key=None,
         keyword=False,
     )
@@ -404,6 +405,8 @@ class RunSettings:
         options = options_of(RunSettings).items()
         given = {name: getattr(self, name) for name, declared in options if declared.recorded}
         recorded = {name: to_json_safe(visible(name, value)) for name, value in given.items()}
+        if self.max_errors == math.inf:
+            recorded["max_errors"] = "none"
         if self.fields is not None:
             recorded["fields"] = {
                 field: f"py:{function_name(column)}" if callable(column) else str(column)

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from cbcore._logging import get_logger
 from cbcore.assembly.builder import Builder
 from cbcore.assembly.fields import Layout
 from cbcore.boundary import contained
 from cbcore.exceptions import CBError, DataError
+from cbcore.results.eval_row import POSITIONS
+from cbcore.specs import parse_dataset
 from cbcore.store.saved_runs import SavedRun
 from cbcore.store.stand_ins import StoredData
 
@@ -19,15 +23,19 @@ if TYPE_CHECKING:
 __all__ = ()
 
 
-def find_data(run: SavedRun, specs: Sequence[str], catalog: Catalog) -> tuple[Sequence[Any], bool]:
+def find_data(run: SavedRun, catalog: Catalog) -> tuple[Sequence[Any], bool]:
     """The datasets to score, and whether they are those of the store.
 
     That is so if one of them cannot be read any more, and all examples are stored.
     """
+    specs = [  # as plugins configured them
+        attrs.evolve(parse_dataset(record["spec"]), label=record["name"])
+        for record in run.components["datasets"]
+    ]
     with contained() as attempt:
         builder = Builder(catalog)
-        for record in run.components["datasets"]:  # as plugins configured them
-            next(iter(builder.dataset(record["spec"], {}, Layout()).value), None)
+        for spec in specs:
+            next(iter(builder.dataset(spec, {}, Layout()).value), None)
     if attempt.error is None:
         return specs, False
     stored = _find_stored(run)
@@ -40,17 +48,18 @@ def find_data(run: SavedRun, specs: Sequence[str], catalog: Catalog) -> tuple[Se
 
 def _find_stored(run: SavedRun) -> list[StoredData] | None:
     """The datasets of a run as its store has them; None if that is not all of them."""
-    # The examples of a part of the data are not numbered in turn.
-    if any(run.settings.get(name) for name in ("no_examples", "sample", "examples", "shard")):
-        return None
     result = run.result(is_summed_up=False)
     rows, texts = result.rows, result.texts
     places: dict[str, dict[str | int, int]] = {name: {} for name in run.datasets}
+    last = dict.fromkeys(places, 0)  # the number of the last example in its data
     for place, row in enumerate(rows):
         if row.dataset not in places:
             return None
         places[row.dataset].setdefault(row.example_id, place)
-    if texts is None or not all(places.values()):
+        number = row.position % POSITIONS // run.settings["repeats"]
+        last[row.dataset] = max(last[row.dataset], number)
+    # The examples of a part of the data would be numbered in another way.
+    if texts is None or any(len(places[name]) != last[name] + 1 for name in places):
         return None
 
     def read(dataset: str) -> Iterator[Any]:

@@ -88,7 +88,8 @@ class Cache:
                 value = self._read(output, known)
                 if isinstance(value, dict) and isinstance(latency_s, float):
                     attempt.output, attempt.latency_s = value, latency_s
-                    attempt.output_key, attempt.is_cached = output_key, True
+                    attempt.system_key, attempt.output_key = self.system_key, output_key
+                    attempt.is_cached = True
                     found.setdefault(output_key, []).append(attempt)
                     self.sources.add(run_id)
 
@@ -160,7 +161,8 @@ class Cache:
             except TypeError as error:  # it can be shown, but not reused
                 self._tell(f"the output for example {example.id!r} is not plain data ({error})")
                 system_key = f"run:{self._run_id}:{system_key}"
-                data = to_json(to_json_safe(output), sort_keys=True)
+                output = to_json_safe(output)
+                data = to_json(output, sort_keys=True)
             if are_known() and is_shown_in(data):
                 # The row is made of what is stored, so that a resumed run has the same.
                 output = attempt.output = hide(from_json(data))
@@ -168,8 +170,9 @@ class Cache:
             if len(data) > LARGEST_VALUE:
                 self._tell(f"the output for example {example.id!r} has {len(data):,} bytes")
                 return
+            attempt.system_key = system_key
             attempt.output_key = digest(example.key.encode(), data)
-            text = self._store.shorten(output, data.decode())
+            text = self._store.encode(output)  # in the order of the system
             key = (system_key, example.key, attempt.repeat)
             facts = (attempt.output_key, attempt.latency_s, self._run_id, checksum(text))
             self._store.put(_PUT_OUTPUT, (*key, text, *facts))

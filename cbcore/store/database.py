@@ -12,6 +12,7 @@ import sqlite3
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -85,6 +86,8 @@ class Reader:
         self.connection = connection
         self.path = path
         self.lock = threading.RLock()
+        # A connection refers to itself, so that it would stay open until garbage is collected.
+        weakref.finalize(self, connection.close).atexit = False
 
     def query(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
         """The rows that a statement selects. Raises `StoreError`."""
@@ -149,7 +152,8 @@ class Store:
         except (OSError, sqlite3.Error) as error:
             raise describe_failure(self.path, "opened", error) from error
         self.reader = Reader(connection, self.path)
-        threading.Thread(target=self._write, name="cb-store", daemon=True).start()
+        self._writer = threading.Thread(target=self._write, name="cb-store", daemon=True)
+        self._writer.start()
 
     # -- any thread ----------------------------------------------------------------------------
 
@@ -169,13 +173,13 @@ class Store:
 
     def encode(self, value: Any) -> str:
         """Plain data as JSON in which long texts are `{"$text": key}`. Raises TypeError."""
-        return self.shorten(value, to_json(value, sort_keys=True).decode())
+        return self.shorten(value, to_json(value).decode())
 
     def shorten(self, value: Any, text: str) -> str:
         """The JSON `text` of a value, with long texts stored apart."""
         if len(text) <= LONG_TEXT and '"$' not in text:
             return text
-        return to_json(self._pack(value), sort_keys=True).decode()
+        return to_json(self._pack(value)).decode()
 
     def _pack(self, value: Any) -> Any:
         if isinstance(value, str):
@@ -209,6 +213,7 @@ class Store:
         if not self._is_closed:
             self._is_closed = True
             self._queue.put((_END, None))
+            self._writer.join(timeout_s)
         self.check()
 
     # -- the writer thread ---------------------------------------------------------------------
@@ -264,21 +269,26 @@ def find_store(folder: str | Path) -> Path:
 def open_reader(path: Path) -> Reader:
     """A store that is not changed; an empty one if there is none. Raises `StoreError`."""
     if not path.is_file():
-        connection = _connect(":memory:")
-        connection.executescript(SCHEMA)
-        return Reader(connection, path)
+        return _open_empty(path)
     # A reader needs files beside the database. If their folder is read-only, nobody writes there.
     error: Exception | None = None
     for options in ("mode=ro", "mode=ro&immutable=1"):
         try:
             connection = _connect(f"{path.as_uri()}?{options}", uri=True)
-            _check_version(connection, path)
+            if _check_version(connection, path) == 0:  # another process is about to make its tables
+                return _open_empty(path)
             connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone()
         except sqlite3.Error as failure:
             error = error or failure
         else:
             return Reader(connection, path)
     raise describe_failure(path, "read", error or StoreError(""))
+
+
+def _open_empty(path: Path) -> Reader:
+    connection = _connect(":memory:")
+    connection.executescript(SCHEMA)
+    return Reader(connection, path)
 
 
 def _connect(path: str, *, uri: bool = False) -> sqlite3.Connection:

@@ -20,7 +20,7 @@ from cbcore.environment import is_alive
 from cbcore.exceptions import ResultError, StoreError, UsageError
 from cbcore.json_data import from_json, to_json, to_json_safe
 from cbcore.results import EvalResult, EvalRow, RunConfig
-from cbcore.results.document import document_of, read_document
+from cbcore.results.document import check_config, document_of, read_document
 from cbcore.secrets import hide
 from cbcore.store.database import Store, checksum, find_store, open_reader
 from cbcore.store.rows import JoinedRows, StoredRows, StoredTexts
@@ -189,7 +189,7 @@ def _read_runs(path: Path, prefix: str = "") -> list[SavedRun]:
 
 
 def _read_run(path: Path, values: Sequence[Any]) -> SavedRun | None:
-    """A run as it was recorded; None if a part of it is missing."""
+    """A run as it was recorded; None, or an exception, if a part of it is missing or wrong."""
     run_id, started, ended, state, origin, reason, title, *parts = values
     settings, components, environment = (from_json(part.encode()) for part in parts)
     run = SavedRun(
@@ -204,6 +204,7 @@ def _read_run(path: Path, values: Sequence[Any]) -> SavedRun | None:
     for kind in ("systems", "datasets"):
         records = components.get(kind)
         is_whole &= isinstance(records, list) and all("name" in record for record in records)
+    check_config(run.config)
     return run if is_whole else None
 
 
@@ -265,13 +266,16 @@ def is_exported(path: Path) -> bool:
 
 def read_exported(path: Path) -> SavedRun:
     """The run in a file that `cb runs export` wrote."""
+    runs, cause = [], None
     try:
         runs = _read_runs(path.absolute())
     except StoreError as error:
+        cause = error
+    if not runs:
         raise ResultError(
             f"{path} is not a run that `cb runs export` wrote, or it is damaged.",
             hint="Export the run again.",
-        ) from error
-    if len(runs) != 1:
+        ) from cause
+    if len(runs) > 1:
         raise ResultError(f"{path} holds {len(runs)} runs, where an exported file holds one.")
     return runs[0]

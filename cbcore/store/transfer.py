@@ -16,7 +16,15 @@ import attrs
 from cbcore.boundary import contained
 from cbcore.exceptions import UsageError
 from cbcore.json_data import to_json
-from cbcore.store.database import Reader, Store, describe_failure, digest, is_text, open_reader
+from cbcore.store.database import (
+    FILE_NAME,
+    Reader,
+    Store,
+    describe_failure,
+    digest,
+    is_text,
+    open_reader,
+)
 from cbcore.store.saved_runs import RESUMABLE_STATES, SavedRun, saved_runs
 
 _TABLES = {
@@ -42,7 +50,8 @@ def export_run(run: SavedRun, target: Path) -> None:
         store = Store(folder)
         _copy(run, store, prefix="")
         store.close()
-        made = Path(folder) / run.path.name
+        store.reader.close()
+        made = Path(folder) / FILE_NAME
         # Without the files that belong to a store which is written to.
         with contextlib.closing(sqlite3.connect(made)) as database:
             database.execute("PRAGMA journal_mode=DELETE").fetchall()
@@ -169,7 +178,11 @@ def _remove(
     )
     if any(run.state == "running" for run in staying):
         return
-    database.execute("DELETE FROM scores WHERE output_key NOT IN (SELECT output_key FROM outputs)")
+    # Scores of repeats have a key of their own. They go with the run that has made them.
+    database.execute(
+        """DELETE FROM scores WHERE output_key NOT IN (SELECT output_key FROM outputs)
+        AND run_id NOT IN (SELECT run_id FROM runs)"""
+    )
     database.execute(
         """DELETE FROM examples WHERE example_key NOT IN
         (SELECT example_key FROM rows WHERE example_key IS NOT NULL

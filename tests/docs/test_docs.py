@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import inspect
 import json
@@ -132,6 +133,39 @@ def test_every_field_of_a_row_and_key_of_a_config_is_documented() -> None:
     example = {"id": 1, "question": "Who?", "answer": "me"}
     result = evaluate(systems=["identity"], dataset=[example], progress=False)
     assert {*ROW_FIELDS, *result.config} <= documented
+
+
+CODE_PAGES = ["architecture.md", "life-of-an-example.md"]
+
+
+@pytest.mark.parametrize("page", CODE_PAGES)
+def test_code_that_is_explained_exists(page: str) -> None:
+    """Files of the core, and after `file.py: Name` or as `Class.method` the names in them."""
+    text = (DOCS / "explanation" / page).read_text(encoding="utf-8")
+    quoted = re.findall(r"`(cbcore/[\w/]+\.py)(?:: ([\w.]+))?`", text)
+    assert {file for file, _ in quoted if not (ROOT / file).is_file()} == set()
+    defined = defined_names(ROOT / "cbcore")
+    named = {name for _, name in quoted if name}
+    named |= set(re.findall(r"`([A-Z]\w+\.\w+)`", text))
+    assert named - defined == set()
+
+
+def defined_names(folder: Path) -> set[str]:
+    """The classes and functions of a package, methods and attributes as `Class.name`."""
+    names: set[str] = set()
+    for file in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                names.add(node.name)
+            if isinstance(node, ast.ClassDef):
+                for inner in ast.walk(node):
+                    if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
+                        names.add(f"{node.name}.{inner.name}")
+                    elif isinstance(inner, ast.Attribute) and isinstance(inner.ctx, ast.Store):
+                        names.add(f"{node.name}.{inner.attr}")
+                    elif isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name):
+                        names.add(f"{node.name}.{inner.target.id}")
+    return names
 
 
 # -- links -------------------------------------------------------------------------------------

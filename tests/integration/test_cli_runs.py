@@ -16,8 +16,9 @@ import sys
 import pytest
 
 import cbcore
-from cbcore._store.records import process_start
-from cbcore._store.store import Store
+from cbcore.environment import process_start
+from cbcore.store.database import Store, checksum
+from cbcore.store.saved_runs import saved_runs
 from tests.terminals import Terminal
 
 MINE = '''
@@ -26,9 +27,15 @@ MINE = '''
 import os
 import pathlib
 import signal
+import sqlite3
 
-from cbcore._run import memo
-from cbcore._store import store as stores
+
+def wait_for_outputs(n):
+    """Until the store has so many: a kill finds them there."""
+    (path,) = pathlib.Path().glob("*/runs.sqlite3")
+    store = sqlite3.connect(path)
+    while store.execute("SELECT count(*) FROM outputs").fetchone()[0] < n:
+        pass
 
 
 def called(example):
@@ -56,6 +63,8 @@ class Ill(Counted):
 
     def process(self, example):
         if example["id"] == self.at and not pathlib.Path("well").exists():
+            if self.number == signal.SIGKILL:
+                wait_for_outputs(self.at)
             os.kill(os.getpid(), self.number)
         return super().process(example)
 
@@ -82,8 +91,6 @@ def stream():
     for i in range(4):
         yield {"id": i, "context": f"three words {i}", "answer": "Paris"}
 
-
-memo.FULL, stores._MOST_PACKED = 1, 0  # a kill finds all that was done stored
 '''
 
 
@@ -120,6 +127,17 @@ def only_run(place, *arguments):
     return listed
 
 
+def save_again(place, *, state=None, **environment):
+    """Change the record of the only run of the store."""
+    (saved,) = saved_runs(place.folder / ".cb")
+    saved.recorded_state = state or saved.recorded_state
+    saved.environment |= environment
+    store = Store(place.folder / ".cb")
+    saved.save(store)
+    store.close()
+    return saved
+
+
 def fails(place, *arguments, code=2):
     """Run `cb`, expect one message and no traceback; the text of standard error."""
     done = place.cb(*arguments)
@@ -135,7 +153,7 @@ def fails(place, *arguments, code=2):
 def test_the_store_is_made_beside_the_working_directory(place):
     """`.cb/` by default; the second run calls nothing."""
     run(place)
-    assert (place.folder / ".cb" / "store.sqlite3").is_file()
+    assert (place.folder / ".cb" / "runs.sqlite3").is_file()
     assert take_calls(place) == list(range(10))
     run(place)
     assert take_calls(place) == []
@@ -166,14 +184,14 @@ def test_runs_are_listed_newest_first_as_text_and_json(place):
         ["counted"],
         ["data"],
     )
-    assert first["rows"] == {"total": 10, "errored": 0, "ok": 10, "cached": 0}
+    assert first["rows"] == {"total": 10, "ok": 10, "failed": 0, "cached": 0}
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", first["started"])
     assert first["started"] <= first["ended"]
     assert (rome["systems"], rome["rows"]["total"]) == (["rome"], 3)
     assert (crashed["state"], crashed["ended"], crashed["rows"]) == ("crashed", None, None)
     shown = place.cb("runs")
     header, *lines = shown.stdout.splitlines()
-    assert header.split() == ["RUN", "STATE", "OK/ERR/ROWS", "SCORES"]
+    assert header.split() == ["RUN", "STATE", "OK/FAILED/ROWS", "SCORES"]
     assert [line.split()[0] for line in lines] == [r["run_id"] for r in (crashed, rome, first)]
     assert re.search(r"finished +10/0/10 +counted \d.\d{3} on data", lines[2])
     assert re.search(r"crashed +– +ill – on data", lines[0])
@@ -189,10 +207,17 @@ def test_where_nothing_was_run_nothing_is_listed_or_made(place, arguments):
     assert not (place.folder / (arguments[-1] if arguments else ".cb")).exists()
 
 
+def test_a_store_that_another_process_is_making_is_empty(place):
+    """Its file is there before its tables are."""
+    (place.folder / ".cb").mkdir()
+    (place.folder / ".cb" / "runs.sqlite3").touch()
+    assert place.json("runs") == []
+
+
 def test_a_store_of_another_version_is_refused_by_every_command(place):
     """Exit code 6; it is not touched."""
     (place.folder / ".cb").mkdir()
-    path = place.folder / ".cb" / "store.sqlite3"
+    path = place.folder / ".cb" / "runs.sqlite3"
     database = sqlite3.connect(path)
     database.execute("PRAGMA user_version=99")
     database.close()
@@ -202,7 +227,7 @@ def test_a_store_of_another_version_is_refused_by_every_command(place):
     assert path.read_bytes() == before
 
 
-# -- the manifest ------------------------------------------------------------------------------
+# -- the record of a run -----------------------------------------------------------------------
 
 
 def git(place, *arguments):
@@ -230,7 +255,7 @@ def test_a_secret_that_is_written_out_is_warned_of(place):
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
-def test_the_manifest_says_all_that_is_needed_to_repeat_a_run(place):
+def test_the_record_has_all_that_is_needed_to_repeat_a_run(place):
     """Versions, specs with parameters, data, seed, machine, commit, times, command; no secret."""
     git(place, "init", "-q")
     git(place, "add", "mine.py", "data.jsonl")
@@ -240,35 +265,35 @@ def test_the_manifest_says_all_that_is_needed_to_repeat_a_run(place):
     run(place, "--seed", "7", "-n", "8", "-e", "py:mine:Length,unit=2.0", system=spec)
     listed = only_run(place)
     shown = place.json("runs", "show", listed["run_id"])
-    manifest = shown.pop("manifest")
-    assert shown == listed
-    config = manifest["config"]
+    config, environment = shown.pop("config"), shown.pop("environment")
+    assert shown == {**listed, "reason": None}
     (system,) = config["systems"]
     assert (system["component"], system["params"]["api_key"]) == ("py:mine:Keyed", "***")
     assert config["evaluators"][0]["params"] == {"unit": 2.0}
     assert (config["cbcore"], config["settings"]["seed"]) == (cbcore.__version__, 7)
     assert (config["settings"]["max_examples"], config["settings"]["repeats"]) == (8, 1)
-    assert set(manifest["plugins"]) >= {"cb-metrics", "cb-answerquality"}
-    assert manifest["plugins"]["cb-metrics"] == config["metrics"][0]["version"]
-    assert manifest["host"]["name"] == socket.gethostname()
-    assert manifest["host"]["python"] == platform.python_version()
-    assert manifest["git_commit"] == git(place, "rev-parse", "HEAD")
-    assert manifest["cwd"] == str(place.folder)
-    assert manifest["argv"][:3] == ["run", "-s", "py:mine:Keyed,api_key=***"]
-    assert manifest["argv"][-2:] == ["-e", "py:mine:Length,unit=2.0"]
-    (fingerprint,) = manifest["fingerprints"].items()
-    assert fingerprint[0] == "data"
-    assert re.fullmatch("[0-9a-f]{32}", fingerprint[1])
+    assert set(environment["plugins"]) >= {"cb-metrics", "cb-answerquality"}
+    assert environment["plugins"]["cb-metrics"] == config["metrics"][0]["version"]
+    assert environment["cbcore"] == cbcore.__version__
+    assert environment["host"] == socket.gethostname()
+    assert environment["python"] == platform.python_version()
+    assert environment["git_commit"] == git(place, "rev-parse", "HEAD")
+    assert environment["cwd"] == str(place.folder)
+    assert environment["argv"][:3] == ["run", "-s", "py:mine:Keyed,api_key=***"]
+    assert environment["argv"][-2:] == ["-e", "py:mine:Length,unit=2.0"]
+    (dataset,) = config["datasets"]
+    assert (dataset["name"], dataset["n_examples"]) == ("data", 8)
+    assert re.fullmatch("[0-9a-f]{32}", dataset["data"])
     text = place.cb("runs", "show", listed["run_id"]).stdout
     for part in (
-        *(listed["run_id"], "finished", manifest["git_commit"], platform.python_version()),
+        *(listed["run_id"], "finished", environment["git_commit"], platform.python_version()),
         *("cb run -s 'py:mine:Keyed,api_key=***'", str(place.folder), "api_key=***"),
         "unit=2.0",
     ):
         assert part in text
     written = b"".join(p.read_bytes() for p in (place.folder / ".cb").iterdir())
     assert SECRET.encode() not in written
-    assert SECRET not in text + json.dumps(manifest)
+    assert SECRET not in text + json.dumps([config, environment])
 
 
 def test_a_run_is_shown_with_what_took_part_in_it(place):
@@ -290,7 +315,7 @@ def test_a_run_is_shown_with_what_took_part_in_it(place):
         assert "mean_score (" in text
         assert "spending (" not in text
         assert "None" not in text
-    told = place.json("runs", "show", "latest")["manifest"]["config"]["metrics"]
+    told = place.json("runs", "show", "latest")["config"]["metrics"]
     assert "spending" in [record["name"] for record in told]
 
 
@@ -305,27 +330,27 @@ def test_a_changed_working_directory_is_marked_beside_its_commit(place):
     place.write("mine.py", MINE + "\n# changed\n")
     run(place, "-n", "1")
     changed, none = (
-        place.json("runs", "show", listed["run_id"])["manifest"]["git_commit"]
+        place.json("runs", "show", listed["run_id"])["environment"]["git_commit"]
         for listed in place.json("runs")
     )
     assert changed == git(place, "rev-parse", "HEAD") + "+changes"
     assert none is None
 
 
-def test_the_fingerprint_is_that_of_the_data(place):
+def test_the_digest_of_the_data_is_that_of_its_examples(place):
     """The same examples have the same one, whatever ran on them; others another."""
 
-    def fingerprint():
-        newest = place.json("runs")[0]["run_id"]
-        return place.json("runs", "show", newest)["manifest"]["fingerprints"]["data"]
+    def digest():
+        (dataset,) = place.json("runs", "show", "latest")["config"]["datasets"]
+        return dataset["data"]
 
     run(place)
-    first = fingerprint()
+    first = digest()
     run(place, "--repeats", "2", system="py:mine:Counted,answer=Rome")
-    assert fingerprint() == first
+    assert digest() == first
     write_data(place, 10, answer="Rome")
     run(place)
-    assert fingerprint() != first
+    assert digest() != first
 
 
 def test_a_secret_in_the_spec_of_a_dataset_is_not_written_down(place):
@@ -353,12 +378,12 @@ def test_a_run_is_found_by_the_beginning_of_its_id(place):
     assert place.json("runs", "show", newest[:-1])["run_id"] == newest
     assert place.json("runs", "show", oldest)["run_id"] == oldest
     message = fails(place, "runs", "show", "2")
-    assert "stands for 2 runs" in message
+    assert "is the beginning of 2 runs" in message
     assert newest in message
     assert oldest in message
     for command in (("runs", "show"), ("resume",)):
         message = fails(place, *command, "1999")
-        assert "there is no run '1999' in .cb" in message
+        assert "There is no run '1999' in .cb" in message
         assert "cb runs" in message
 
 
@@ -464,33 +489,23 @@ def test_what_cannot_be_continued_says_why(place):
     message = fails(place, "resume", only_run(place)["run_id"])
     assert "was started from Python" in message
     assert "evaluate()" in message
-    store = Store(place.folder / ".cb")
-    (record,) = store.runs()
     here = {"pid": os.getpid(), "process_start": process_start(os.getpid())}
-    record.manifest["host"].update(here)
-    store.save_run(record)
-    message = fails(place, "resume", record.run_id)
+    saved = save_again(place, **here)
+    message = fails(place, "resume", saved.run_id)
     assert f"is still running, as process {os.getpid()} of {platform.node()}" in message
-    record.manifest["host"]["name"] = "elsewhere"
-    store.save_run(record)
-    store.close()
-    message = fails(place, "resume", record.run_id)
-    assert "if it is not, run the same command again" in message
+    save_again(place, host="elsewhere")
+    message = fails(place, "resume", saved.run_id)
+    assert "If it is not, run the same command again" in message
 
 
 def test_a_run_whose_machine_is_gone_can_be_removed(place):
     """Nobody here can tell whether it goes on: that is for who asks to say."""
     run(place, "-n", "1")
-    store = Store(place.folder / ".cb")
-    (record,) = store.runs()
-    record.state = "running"
-    record.manifest["host"]["name"] = "elsewhere"
-    store.save_run(record)
-    store.close()
-    message = fails(place, "runs", "rm", record.run_id)
-    assert f"is still running, as process {record.manifest['host']['pid']} of elsewhere" in message
+    saved = save_again(place, state="running", host="elsewhere")
+    message = fails(place, "runs", "rm", saved.run_id)
+    assert f"is still running, as process {saved.environment['pid']} of elsewhere" in message
     assert "--force removes the run" in message
-    place.cb("runs", "rm", record.run_id, "--force")
+    place.cb("runs", "rm", saved.run_id, "--force")
     assert place.json("runs") == []
 
 
@@ -502,7 +517,7 @@ def test_all_runs_are_removed_only_when_that_is_meant(place, answer):
     terminal = Terminal(place, "runs", "prune")
     terminal.answer("Remove all 2 runs of .cb?", f"{answer}\n")
     assert terminal.ended() == 0
-    assert ("no run is to be removed" in terminal.text) is (answer == "n")
+    assert ("No run is to be removed" in terminal.text) is (answer == "n")
     assert len(place.json("runs")) == (0 if answer == "y" else 2)
     terminal = Terminal(place, "runs", "prune", "--yes")
     assert terminal.ended() == 0
@@ -540,8 +555,8 @@ def test_a_run_file_with_a_secret_can_be_continued(place):
 # -- rescore -----------------------------------------------------------------------------------
 
 
-def test_a_run_is_scored_anew_without_a_call(place):
-    """Its stored outputs, by evaluators of today; the new run is recorded beside the old."""
+def test_a_run_is_rescored_without_a_call(place):
+    """Its stored outputs, by evaluators of today; the new run is recorded next to the old."""
     run(place, "-n", "6", "--repeats", "2")
     take_calls(place)
     run_id = only_run(place)["run_id"]
@@ -562,13 +577,12 @@ def test_a_run_is_scored_anew_without_a_call(place):
 
 
 def test_a_rescored_run_says_how_it_was_made(place):
-    """Its manifest holds the command, as that of any other run."""
+    """Its record has the command, as that of any other run."""
     run(place, "-n", "1")
     run_id = only_run(place)["run_id"]
     assert place.cb("rescore", run_id, "-e", "py:mine:Length").returncode == 0
-    newest = place.json("runs")[0]["run_id"]
-    manifest = place.json("runs", "show", newest)["manifest"]
-    assert manifest["argv"] == ["rescore", run_id, "-e", "py:mine:Length"]
+    environment = place.json("runs", "show", "latest")["environment"]
+    assert environment["argv"] == ["rescore", run_id, "-e", "py:mine:Length"]
 
 
 def test_data_that_changed_meanwhile_has_no_stored_output(place):
@@ -607,11 +621,11 @@ def test_data_that_is_gone_is_taken_from_the_store(place, data, asked):
         return done.stderr, json.loads(done.stdout)
 
     told, with_data = rescored()
-    assert "from the store" not in told
+    assert "taken from the store" not in told
     (place.folder / "data.jsonl").unlink()
     take_calls(place)
     told, without = rescored()
-    assert "the examples are taken from the store: there is no data file 'data.jsonl'" in told
+    assert "The examples are taken from the store: there is no data file 'data.jsonl'" in told
     assert take_calls(place) == []
     told_apart = {"run_id", "started"}
     for one in (with_data, without):
@@ -628,12 +642,12 @@ def test_data_that_is_gone_and_whose_texts_were_not_kept_is_missed(place):
     run(place, "-n", "3", "--no-examples")
     (place.folder / "data.jsonl").unlink()
     told = fails(place, "rescore", "latest", "-e", "py:mine:Length")
-    assert "there is no data file 'data.jsonl'" in told
+    assert "were not stored" in told
 
 
 def test_what_cannot_be_rescored_says_why(place):
     """No such run, no evaluator, data that was given from Python."""
-    assert "there is no run '2' in .cb" in fails(place, "rescore", "2", "-e", "py:mine:Length")
+    assert "There is no run '2' in .cb" in fails(place, "rescore", "2", "-e", "py:mine:Length")
     place.write(
         "from_python.py",
         "import mine\nfrom cbcore import evaluate\n\n"
@@ -656,7 +670,7 @@ def planned(done):
         "SYSTEM",
         "DATASET",
         "EXAMPLES",
-        "STORED",
+        "CACHED",
         "CALLS",
         "INPUT",
         "TOKENS",
@@ -759,21 +773,24 @@ def test_a_dry_run_makes_no_store(place):
     assert not (place.folder / ".cb").exists()
 
 
-@pytest.mark.parametrize("manifest", [b"{}", b'{"config": 7}', b'{"config": {"systems": [1]}}'])
-def test_a_record_that_is_no_run_is_named_and_passed_over(place, manifest):
+@pytest.mark.parametrize("components", ["{}", "[7]", '{"systems": [1], "datasets": []}', "{"])
+def test_a_record_that_is_no_run_is_named_and_passed_over(place, components):
     """Whoever wrote it, with or without a checksum."""
     run(place)
-    kept = only_run(place)["run_id"]
-    database = sqlite3.connect(place.folder / ".cb" / "store.sqlite3")
-    values = ("garbage", "2999", "", "finished", manifest, None)
-    database.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?)", values)
-    database.commit()
-    database.close()
-    listed = place.cb("runs", "--json")
-    assert listed.returncode == 0
-    assert [record["run_id"] for record in json.loads(listed.stdout)] == [kept]
-    assert listed.stderr == "cb: warning: the record of run 'garbage' is not whole\n"
-    assert kept in place.cb("provenance", kept).stdout
+    saved = only_run(place)["run_id"]
+    values = ("garbage", "2999", None, "finished", "own", None, None, "{}", components, "{}")
+    for known in (checksum(*values), 0):
+        database = sqlite3.connect(place.folder / ".cb" / "runs.sqlite3")
+        marks = ", ".join("?" * (len(values) + 3))
+        database.execute(f"INSERT OR REPLACE INTO runs VALUES ({marks})", (*values, known, None, 0))
+        database.commit()
+        database.close()
+        listed = place.cb("runs", "--json")
+        assert listed.returncode == 0
+        assert [record["run_id"] for record in json.loads(listed.stdout)] == [saved]
+        warning = "cb: warning: The record of run 'garbage' is damaged and is left out.\n"
+        assert listed.stderr == warning
+    assert saved in place.cb("provenance", saved).stdout
 
 
 # -- faults while a run is under way -----------------------------------------------------------
@@ -781,7 +798,7 @@ def test_a_record_that_is_no_run_is_named_and_passed_over(place, manifest):
 LOCKING = '''
 import sqlite3
 
-from cbcore._store import database
+from cbcore.store import database
 
 database._LOCK_WAIT_S = 0.1
 
@@ -793,7 +810,7 @@ class Locking:
 
     def process(self, example):
         if example["id"] == 5:
-            Locking.other = sqlite3.connect(".cb/store.sqlite3", isolation_level=None)
+            Locking.other = sqlite3.connect(".cb/runs.sqlite3", isolation_level=None)
             Locking.other.execute("BEGIN IMMEDIATE")
         return {"response": "Paris"}
 '''

@@ -90,12 +90,12 @@ def test_shards_of_several_machines_are_carried_and_merged(desk):
     assert "identity" in reported
 
 
-def test_shards_saved_as_json_are_merged_and_not_kept(desk):
-    """And that is said, as there is no run to come back to."""
+def test_shards_saved_as_json_are_merged_and_not_stored(desk):
+    """And that is reported, as there is no run to reload."""
     for number in (1, 2):
         desk.cb(*run(number, "-o", f"json={number}.json", "--no-cache", n=2))
     _, err = desk.cb("merge", "1.json", "2.json", "-q", "-o", "json=merged.json")
-    assert "2 shards, 120 rows; not kept, as shards came as JSON" in err
+    assert "2 shards, 120 rows; not stored, as shards came as JSON" in err
     assert not (desk.folder / ".cb").exists()
 
 
@@ -117,9 +117,10 @@ def test_missing_shards_are_named_and_cost_the_exit_code_of_usage(desk):
     """Until a part is asked for."""
     desk.cb(*run(2))
     _, err = desk.cb("merge", "latest", code=2)
-    assert "shards 1/4, 3/4, 4/4 are missing" in err
+    missing = "shard 1/4 is missing; shard 3/4 is missing; shard 4/4 is missing"
+    assert missing in err
     out, _ = desk.cb("merge", "latest", "--partial")
-    assert "this is partial: shards 1/4, 3/4, 4/4 are missing" in " ".join(out.split())
+    assert f"this is partial: {missing}" in " ".join(out.split())
 
 
 def test_a_killed_shard_is_resumed_and_merged(desk):
@@ -170,10 +171,10 @@ def test_a_run_file_may_say_the_shard_and_the_flag_another(desk):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["merge", "none.json"], "there is no file 'none.json'"),
-        (["merge", "nobody"], "there is no run 'nobody' in .cb"),
+        (["merge", "none.json"], "There is no file 'none.json'"),
+        (["merge", "nobody"], "There is no run 'nobody' in .cb"),
         (["merge", "data.jsonl"], "this is not a saved result"),
-        (["merge", "other.json"], "is no shard: it was run without --shard"),
+        (["merge", "other.json"], "is not a shard: it was run without --shard"),
         (["run", "-s", "identity", "-d", "data.jsonl", "--shard", "9/4"], "K from 1 to N"),
     ],
     ids=str,

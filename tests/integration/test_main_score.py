@@ -131,7 +131,7 @@ def test_a_score_name_belongs_to_who_declares_it(site):
     install(site, "aardvark", ("*",), score="f1", declared=False)
     catalog = catalog_of(site, "cb-answerquality")
     request = RunSettings(systems=[Says()], datasets=[Data()], metrics=[])
-    rows = compose(request, catalog).execute().rows
+    rows = compose(request, catalog).run().rows
     assert [row.scores["f1"] for row in rows] == [1.0, 0.0]
     assert [row.scores["aardvark.f1"] for row in rows] == [0.25, 0.25]
 

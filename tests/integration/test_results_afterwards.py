@@ -8,6 +8,7 @@ import pytest
 
 from cb_metrics import MeanScore
 from cbcore import EvalResult, EvalRow, evaluate, metrics_of, render
+from cbcore.api import open_run
 from cbcore.exceptions import ResultError, UnknownComponentError
 from cbcore.results import Texts
 
@@ -108,12 +109,52 @@ def test_texts_are_saved_once_per_example_and_read_back(tmp_path):
     assert seen.output("b") == {"context": "long"}
 
 
+def test_the_texts_of_a_stored_run_are_there_at_its_end_and_later(tmp_path):
+    """At the places of the rows, one by one and several together."""
+    result = ran(cache_dir=tmp_path)
+    loaded = open_run("latest", tmp_path)
+    assert loaded.rows == result.rows
+    assert loaded.rows[2:7] == result.rows[2:7]
+    texts = list(loaded.texts)
+    assert list(result.texts) == texts
+    assert [found.example["id"] for found in texts] == [row.example_id for row in result.rows]
+    assert [found.output["response"] for found in texts] == [row.response for row in result.rows]
+    assert [loaded.texts[place] for place in range(len(texts))] == texts
+    for some in (slice(2, 7), slice(None, None, 3), slice(6, None), slice(5, 2)):
+        assert loaded.texts[some] == texts[some]
+    assert loaded.texts[-1] == texts[-1]
+    with pytest.raises(IndexError):
+        loaded.texts[8]
+
+
+class Odd:
+    """Returns what JSON has no form for, in an order of its own."""
+
+    name = "odd"
+
+    def process(self, example):
+        long = "long " * 2000
+        return {"response": "x", "metadata": {"b": 1, "a": 2}, "context": long, "answer": {1}}
+
+
+def test_an_output_that_is_not_plain_data_is_shown_and_not_reused(tmp_path):
+    """It was paid for. What a system returns keeps its order."""
+    for _ in range(2):
+        evaluate([Odd()], [{"id": 1, "context": "c"}], [], [], cache_dir=tmp_path, progress=False)
+        result = open_run("latest", tmp_path)
+        (row,), (texts,) = result.rows, result.texts
+        assert not row.cached
+        assert list(row.metadata) == ["b", "a"]
+        assert list(texts.output) == ["response", "metadata", "context", "answer"]
+        assert texts.output["answer"] == [1]
+
+
 @pytest.mark.parametrize(
     "texts", [[], {"examples": []}, {"examples": [], "rows": [[3, None, []]]}, "x"], ids=str
 )
 def test_texts_that_are_damaged_are_an_error_of_the_result(texts):
     """Not one that nobody understands."""
-    data = {"schema": 1, "rows": [EvalRow("a", 1).to_dict()], "texts": texts}
+    data = {"schema": 2, "rows": [EvalRow("a", 1).to_dict()], "texts": texts}
     with pytest.raises(ResultError, match="texts"):
         EvalResult.from_json(json.dumps(data))
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 
@@ -118,8 +119,10 @@ def test_every_option_in_the_examples_is_one_of_the_command(path):
     found = re.findall(r"^(?:\s*- run: )?cb (\w+)(.*)$", text, re.MULTILINE)
     assert found
     for name, rest in found:
-        command = cli.get_command(cli.make_context("cb", ["--help"], resilient_parsing=True), name)
+        context = cli.make_context("cb", ["--help"], resilient_parsing=True)
+        command = cli.get_command(context, name)
         if hasattr(command, "commands"):
             command = command.commands[rest.split()[0]]
-        known = {option for parameter in command.params for option in parameter.opts}
+        parameters = command.get_params(click.Context(command, context))
+        known = {option for parameter in parameters for option in parameter.opts}
         assert set(re.findall(r"(?<!\S)--[\w-]+", rest)) <= known

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
+from cb_compare.merging import merge
 from cbcore import EvalResult, evaluate
-from cbcore.kept import find_kept
-from cbcore.merging import merge
 from cbcore.results import Section
+from cbcore.store.saved_runs import find_saved
 
 SYSTEMS = ["identity | extractive:name=full", "truncate:max_tokens=5 | extractive:name=cut"]
 EXAMPLES = [
@@ -129,7 +129,7 @@ def test_a_kept_run_and_a_saved_result_say_the_same(tmp_path):
     """As does one that is read again and filtered, whose sections are gone."""
     result = ran(**SAMPLE, cache_dir=tmp_path)
     result.save(tmp_path / "r.json")
-    kept = find_kept("latest", tmp_path).result()
+    kept = find_saved("latest", tmp_path).result()
     read = EvalResult.load(tmp_path / "r.json")
     for kind in ("metrics", "evaluators"):
         assert idle(result, kind) == idle(kept, kind) == idle(read, kind) != []
@@ -140,9 +140,9 @@ def test_a_kept_run_and_a_saved_result_say_the_same(tmp_path):
 def test_a_run_that_was_killed_says_it_too(tmp_path):
     """Its numbers are made anew, and what gave none is told apart."""
     ran(**SAMPLE, cache_dir=tmp_path)
-    kept = find_kept("latest", tmp_path)
-    kept.record.state = "running"
-    partial = kept.result()
+    saved = find_saved("latest", tmp_path)
+    saved.recorded_state = "running"
+    partial = saved.result()
     assert partial.config["state"] != "finished"
     assert "spending" in idle(partial)
     assert "mean_score" in active(partial)

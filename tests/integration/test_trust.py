@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from cb_compare.merging import merge
 from cb_suites.engine.untrusted import UntrustedSource
 from cbcore import evaluate
 from cbcore.binding import check_parameters, make
 from cbcore.exceptions import CBError, ConfigError
 from cbcore.introspection import signature_of
-from cbcore.merging import merge
 from cbcore.plugins import default_catalog
 from cbcore.specs import Spec
 

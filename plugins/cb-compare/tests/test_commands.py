@@ -81,7 +81,7 @@ def test_a_comparison_is_written_as_markdown(cb, before, worse, saved, tmp_path)
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["nothing.json"], 5, "there is no file 'nothing.json'"),
+        (["nothing.json"], 5, "There is no file 'nothing.json'"),
         (["a.json", "a.json", "a.json"], 2, "3 runs were named"),
         (["a.json", "a.json", "--baseline", "mine"], 2, "--baseline is for the systems of one run"),
         (["a.json"], 5, "the run has one system"),

@@ -144,7 +144,7 @@ def test_another_core_is_told(place: Workplace) -> None:
 
 @pytest.mark.parametrize(
     ("content", "code"),
-    [("{", 5), ('{"schema": 1, "rows": [], "config": {}}', 5), (None, 5)],
+    [("{", 5), ('{"schema": 2, "rows": [], "config": {}}', 5), (None, 5)],
 )
 def test_what_is_no_result(place: Workplace, content: str | None, code: int) -> None:
     """A file that is none, one that does not say what made it, and one that is not there."""
@@ -193,8 +193,8 @@ class InOrder(Processes):
 
     name = "in-order"
 
-    def open(self, recipe, *, workers):
-        return super().open(recipe, workers=1)
+    def open(self, worker, *, workers):
+        return super().open(worker, workers=1)
 """
     entries = {
         "cb.suites": {"two": "cb_two:folder", "unused": "cb_two:unused"},

@@ -11,7 +11,8 @@ import pytest
 from cb_memory import Bm25
 from cb_memory.nouns import IngestResult, QueryResult, Retrieved
 from cbcore import evaluate
-from cbcore.exceptions import UsageError
+from cbcore.exceptions import RunStoppedError, UsageError
+from cbcore.protocols import Cost
 from cbcore.results import EvalResult
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import compose
@@ -231,6 +232,42 @@ def test_what_is_stored_is_neither_asked_nor_fed_again(examples, tmp_path):
     result = run([Logged], examples, cache_dir=tmp_path)
     assert LOG == []
     assert all(row.cached for row in result.rows)
+
+
+class Priced:
+    """A reader that declares what a call costs, and reports less."""
+
+    name = "priced"
+
+    def __init__(self, usd):
+        self._usd = usd
+
+    def max_cost(self, example):
+        return Cost(self._usd, 100)
+
+    def process(self, example):
+        return {"response": "x", "metadata": {"cost_usd": 0.1}}
+
+
+def test_a_budget_in_dollars_needs_the_prices_of_readers(examples):
+    with pytest.raises(UsageError, match="no price is known for 'bm25:k=10"):
+        run([[Bm25(), Priced(None)]], examples, budget_usd=1.0)
+
+
+def test_a_budget_counts_what_readers_declare(examples):
+    """The next question could cost as much as declared, and twice as much as the last one."""
+    with pytest.raises(RunStoppedError, match=r"budget of \$0.5") as stopped:
+        run([[Bm25(), Priced(0.35)]], examples, budget_usd=0.5)
+    assert len(stopped.value.result.rows) == 2
+
+
+def test_a_memory_under_another_name_is_not_called_again(examples, tmp_path):
+    """Another parameter makes it another memory."""
+    cached = []
+    for memory in (Bm25(k=2, name="a"), Bm25(k=2, name="b"), Bm25(k=3, name="b")):
+        rows = run([memory], examples, cache_dir=tmp_path).rows
+        cached.append({row.cached for row in rows})
+    assert cached == [{False}, {True}, {False}]
 
 
 def test_a_new_question_feeds_only_its_own_history(examples, tmp_path):

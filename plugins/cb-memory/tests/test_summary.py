@@ -9,7 +9,7 @@ import pytest
 from cb_memory import Summary
 from cb_openai.testing import FaultServer
 from cbcore import evaluate
-from cbcore.exceptions import ProcessError
+from cbcore.exceptions import ProcessError, UsageError
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +45,15 @@ def test_prices_that_are_spelled_out_are_those_of_the_notes(server, examples):
     )
     (row,) = result.rows
     assert row.metadata["ingest"]["cost_usd"] == pytest.approx(3 * (100 + 20) / 1e6)
+
+
+def test_a_budget_in_dollars_needs_the_price_of_the_notes(server, examples):
+    run = {"dataset": examples[:1], "evaluators": ["evidence"], "budget_usd": 1.0}
+    spec = f"summary:{server.url()},model=any,max_retries=0"
+    with pytest.raises(UsageError, match="no price is known for 'summary:any'"):
+        evaluate(memories=[spec], progress=False, **run)
+    result = evaluate(memories=[f"{spec},price_in=1,price_out=10"], progress=False, **run)
+    assert result.rows[0].error is None
 
 
 def test_an_endpoint_that_fails_fails_the_feeding(server, examples):

@@ -200,6 +200,8 @@ class LargeTexts:
         return len(self._rows)
 
     def __getitem__(self, position):
+        if isinstance(position, slice):
+            return [self[i] for i in range(*position.indices(len(self)))]
         row = self._rows[position]
         if row.example_id not in self._examples:
             self._examples[row.example_id] = _example(row.example_id)

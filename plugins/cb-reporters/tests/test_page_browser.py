@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import pytest
 
 from cb_reporters import Html
-from cb_reporters.page import Query, Survey, find, opened, render
+from cb_reporters.page import Query, Survey, find, open_example, render
 from cbcore.results import EvalRow, Section, Texts
 from cbcore.texts import visible
 
@@ -377,7 +377,7 @@ class Handler(BaseHTTPRequestHandler):
         elif parts.path == "/token/data/example":
             repeat = int(parameters["repeat"]) if "repeat" in parameters else None
             place = index.locate(parameters["id"], parameters.get("dataset"), repeat)
-            self.answer(opened(result, index, place) if place is not None else None)
+            self.answer(open_example(result, index, place) if place is not None else None)
         elif parts.path == "/token/data/state":
             told = "" if survey.is_whole(result) else f"{survey.n_read} rows are read"
             self.answer({"version": version, "live": bool(server.live or told), "told": told})

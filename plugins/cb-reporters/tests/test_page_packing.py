@@ -7,8 +7,8 @@ import random
 
 import pytest
 
-from cb_reporters.page import ExampleIndex, opened
-from cb_reporters.page.packing import packed, parts_of, together
+from cb_reporters.page import ExampleIndex, open_example
+from cb_reporters.page.packing import join_packed, pack, parts_of
 
 UNPACK = """
 import { buildSync } from "esbuild";
@@ -31,7 +31,7 @@ def in_script(load_beside):
     node = load_beside("test_page_sources").node
 
     def run(examples, searches=()):
-        whole = together([packed(example) for example in examples])
+        whole = join_packed([pack(example) for example in examples])
         told = {
             "texts": whole.texts,
             "structure": whole.structure,
@@ -45,7 +45,7 @@ def in_script(load_beside):
 
 def all_of(result):
     index = ExampleIndex.of(result)
-    return [opened(result, index, example) for example in range(len(index.keys))]
+    return [open_example(result, index, example) for example in range(len(index.keys))]
 
 
 @pytest.mark.parametrize("which", ["small", "many_systems", "hostile"])

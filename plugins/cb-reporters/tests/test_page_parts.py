@@ -15,7 +15,7 @@ from cb_reporters.page.distributions import Distribution, score_spreads
 from cb_reporters.page.families import families_of
 from cb_reporters.page.reading import Reading, context_of
 from cb_reporters.page.reproduce import commands_of, spelt, used_in
-from cb_reporters.page.sampling import sampled
+from cb_reporters.page.sampling import sample
 from cb_reporters.view import View
 from cbcore.results import EvalResult, EvalRow, Section
 
@@ -106,7 +106,7 @@ def test_a_sample_has_some_of_every_outcome(found, most):
             scores = {} if failed or value is None else {"f1": value}
             rows.append(EvalRow(f"s{system_number}", i, scores, error="E" if failed else None))
     index = ExampleIndex.of(EvalResult(rows, config={"score_field": "f1"}))
-    chosen = sampled(index, most)
+    chosen = sample(index, most)
     assert chosen == sorted(set(chosen))
     assert len(chosen) == min(most, len(found))
     strata = {(s, pair[s]) for pair in found for s in range(2)}

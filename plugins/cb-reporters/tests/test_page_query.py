@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cb_reporters.page import ExampleIndex, Query, find, opened
+from cb_reporters.page import ExampleIndex, Query, find, open_example
 from cbcore.exceptions import UsageError
 from cbcore.results import EvalResult, EvalRow, Texts
 
@@ -160,12 +160,12 @@ def test_rows_may_be_added_while_a_run_goes_on(run):
 def test_an_opened_example(run):
     """Everything of it, with each system's row."""
     index = ExampleIndex.of(run)
-    shown = opened(run, index, 1)
+    shown = open_example(run, index, 1)
     assert (shown["question"], shown["gold"]) == ("Where IS it?", ["Paris"])
     assert shown["context"] == "In Paris. Or not."
     assert [one["context"] for one in shown["rows"]] == ["In Lyon.", "In Lyon."]
     assert [one["scores"] for one in shown["rows"]] == [{"f1": 0.2}, {"f1": 0.8}]
-    failed = opened(run, index, 3)
+    failed = open_example(run, index, 3)
     assert failed["kept"] is False
     assert failed["rows"][1]["error"] == "Boom at once"
 
@@ -174,6 +174,6 @@ def test_an_opened_row_has_its_numbers_apart():
     """Traceback, cost and retries; what else is in the metadata are details."""
     metadata = {"traceback": "Traceback …", "cost_usd": 0.5, "retries": 2, "judge": {"reason": "x"}}
     result = EvalResult([EvalRow("s", 1, metadata=metadata, error="E")])
-    (shown,) = opened(result, ExampleIndex.of(result), 0)["rows"]
+    (shown,) = open_example(result, ExampleIndex.of(result), 0)["rows"]
     assert (shown["traceback"], shown["cost_usd"], shown["retries"]) == ("Traceback …", 0.5, 2.0)
     assert shown["details"] == {"judge": {"reason": "x"}}

@@ -23,7 +23,9 @@ def test_rows_read_back(result, tmp_path):
 
 
 def test_columns_are_those_of_csv_data_frames_and_json(tmp_path):
-    """By the same names and in the same order; in JSON, scores and metadata are objects."""
+    """By the same names and in the same order; in JSON, scores and metadata are objects.
+
+    There, a row also has its position, which is that of its line."""
     rows = [
         EvalRow("s", 1, {"f1": 1.0, "latency": 2.0}, metadata={"cost": 2, "f1": [1]}),
         EvalRow("s", 2, {}, metadata={"cost": 0.5, "late": True}, missing={"f1": "no gold"}),
@@ -34,8 +36,8 @@ def test_columns_are_those_of_csv_data_frames_and_json(tmp_path):
     header = Csv().render(result).splitlines()[0].split(",")
     assert table.column_names == header == list(result.to_dataframe().columns)
     in_json = [json.loads(line) for line in JsonLines().render(result).splitlines()]
-    nested = {"scores", "metadata", "missing"}
-    assert set(in_json[0]) - nested == set(FlatColumns.of([]).fields)
+    others = {"scores", "metadata", "missing", "position"}
+    assert set(in_json[0]) - others == set(FlatColumns.of([]).fields)
     assert table["metadata.cost"].to_pylist() == [2.0, 0.5]
     assert table["metadata.late"].to_pylist() == [None, True]
     assert table["metadata.f1"].to_pylist() == ["[1]", None]

@@ -124,7 +124,7 @@ def test_without_a_choice_examples_are_listed(saved):
     ("arguments", "told"),
     [
         (["none.json"], "none.json"),
-        (["none"], "there is no run 'none'"),
+        (["none"], "There is no run 'none'"),
         (["r.json", "e9"], "no example of this run has the id 'e9'"),
         (["r.json", "--worst", "1", "--system", "cat"], "did you mean cut?"),
         (["r.json", "--worst", "1", "--system", "o"], "several systems"),
@@ -173,7 +173,7 @@ def test_a_result_without_texts_still_shows_its_rows(cb_runner):
     """And says what is missing."""
     EvalResult([EvalRow("s", 1, response="yes")]).save(cb_runner.folder / "r.json")
     out = cb_runner("show", "r.json", "1").stdout
-    assert "its texts were not kept" in out
+    assert "its texts were not stored" in out
     assert "response   yes" in out
 
 

@@ -306,5 +306,5 @@ def test_repeats_of_a_benchmark_that_a_plugin_adds_are_not_shared(monkeypatch):
     counted = import_attribute(f"{__file__}:Counting")
     counted.calls = 0
     spec = f"py:{__file__}:Counting | truncate:max_tokens=[2,4]"
-    compose(RunSettings(systems=[spec], metrics=[]), catalog, warn=lambda text: None).execute()
+    compose(RunSettings(systems=[spec], metrics=[]), catalog, warn=lambda text: None).run()
     assert counted.calls == 2 * 3 * len(DATA)

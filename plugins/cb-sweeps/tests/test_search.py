@@ -11,10 +11,10 @@ from cb_sweeps.search import search
 from cb_testing import catalog_from
 from cbcore import evaluate
 from cbcore.exceptions import RunStoppedError, UsageError
-from cbcore.kept import kept_runs
-from cbcore.plugins import Catalog
+from cbcore.plugins import Catalog, default_catalog
 from cbcore.plugins.installed import read_distributions
 from cbcore.settings import RunSettings
+from cbcore.store.saved_runs import saved_runs
 
 N = 12
 DATA = [{"id": i, "context": " ".join(["word"] * 40), "need": i % 12} for i in range(N * 5)]
@@ -23,12 +23,14 @@ DATA = [{"id": i, "context": " ".join(["word"] * 40), "need": i % 12} for i in r
 class Cut:
     """Keeps `budget` words."""
 
+    calls = 0
+
     def __init__(self, budget: int) -> None:
         self.budget = budget
         self.name = "cut"
-        self.asked = 0
 
     def process(self, example):
+        type(self).calls += 1
         return {
             "context": " ".join(example["context"].split()[: self.budget]),
             "response": "y" * (self.budget > example["need"]),
@@ -120,10 +122,21 @@ def test_one_saved_run_holds_all_points_and_no_call_is_made_twice(tmp_path, rows
     """The last of the runs behind a search finds every output in the cache."""
     result = run("budget=1..16/1", cache_dir=tmp_path, rows=rows)
     assert all(row.cached for row in result.rows)
-    (saved,) = kept_runs(tmp_path)
+    (saved,) = saved_runs(tmp_path)
     assert saved.state == "finished"
     assert saved.result().systems == result.systems
     assert any("points were run" in problem for problem in saved.result().problems)
+
+
+def test_a_fresh_search_calls_each_point_once(tmp_path):
+    """Although the last of its runs has all points again."""
+    from cbcore.usercode import import_attribute
+
+    counted = import_attribute(f"{__file__}:Cut")
+    for is_fresh in (False, True):
+        counted.calls = 0
+        result = run("budget=1..16/1", cache_dir=tmp_path, fresh=is_fresh)
+        assert counted.calls == (len(result.systems) - 1) * len(DATA)
 
 
 def test_texts_can_be_read_without_a_cache_dir():
@@ -188,11 +201,11 @@ def test_a_search_has_one_budget():
     assert run("budget=1..16/1", budget_tokens=10 * of_one).systems
 
 
-@pytest.mark.parametrize("other", [{"shard": "1/2"}, {"interleave": True}])
+@pytest.mark.parametrize("other", [{"plugin_options": {"shard": "1/2"}}, {"interleave": True}])
 def test_what_a_search_cannot_be_combined_with(other):
     """Which point is next depends on all rows of the one before."""
     with pytest.raises(UsageError, match="cannot be combined"):
-        run("budget=1..4/1", **other)
+        search(RunSettings(systems=[Whole()], datasets=[DATA], **other), default_catalog())
 
 
 def test_a_run_cannot_be_adaptive():

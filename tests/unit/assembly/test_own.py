@@ -8,7 +8,13 @@ import pickle
 import pytest
 
 from cbcore import evaluate
-from cbcore.assembly.user_functions import FromFunction, as_component, from_function, likely_kind, with_name
+from cbcore.assembly.user_functions import (
+    FromFunction,
+    as_component,
+    from_function,
+    likely_kind,
+    with_name,
+)
 from cbcore.exceptions import ParameterError
 from cbcore.identity import identity_of
 from cbcore.kinds import KINDS

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from cb_testing import FakeDataset, FakeEvaluator
+from cbcore._run.parts import Part
 from cbcore.assembly.builder import Builder
 from cbcore.assembly.wiring import wire
-from cbcore._run.parts import Part
 from cbcore.components import Component, Owner
 from cbcore.plugins import Catalog, read_distributions
 from cbcore.plugins.policy import PluginPolicy

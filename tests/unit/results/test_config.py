@@ -98,7 +98,7 @@ def test_a_whole_run_has_every_key_but_those_of_a_failure():
     result = evaluate(systems=[Answering()], dataset=DATA, progress=False, budget_tokens=10**6)
     missing = set(get_type_hints(RunConfig)) - set(result.config)
     of_others = {
-        *("options", "rescored_from", "sharding", "merged_from", "repeated_calls"),
+        *("options", "rescored_from", "failures", "stopped", "repeated_calls"),
     }
     assert missing == {"state_reason", "filter", *of_others}
 

@@ -1,6 +1,8 @@
 """Compare systems and runs: is one better than another, and may this build pass?
 
-    from cb_compare import compare_systems, compare_runs, assert_no_regression
+Cut a run into shards, and merge them.
+
+    from cb_compare import compare_systems, compare_runs, assert_no_regression, merge
 
 Every name is imported when it is first used.
 """
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from cb_compare.comparing import compare_systems as compare_systems
     from cb_compare.gating import Rules as Rules
     from cb_compare.gating import check as check
+    from cb_compare.merging import merge as merge
     from cb_compare.records import Comparison as Comparison
     from cb_compare.records import Options as Options
     from cb_compare.records import Report as Report
@@ -27,6 +30,7 @@ _HOMES = {
     "check": "gating",
     "compare_runs": "comparing",
     "compare_systems": "comparing",
+    "merge": "merging",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605

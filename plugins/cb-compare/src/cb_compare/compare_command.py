@@ -66,8 +66,8 @@ def command(settings: Settings, /, runs: tuple[str, ...], **chosen: Any) -> None
     from cb_compare.outputs import check_outputs, write_outputs
     from cb_compare.records import Options
     from cb_compare.rendering import FORMATS
+    from cbcore.api import open_run
     from cbcore.exceptions import UsageError
-    from cbcore.kept import open_run
 
     settings.configure_logging()
     if len(runs) > 2:

@@ -66,8 +66,8 @@ def command(settings: Settings, /, run: str, outputs: tuple[str, ...], **chosen:
     from cb_compare.gating import check
     from cb_compare.outputs import check_outputs, write_outputs
     from cb_compare.rulefile import assignments, read_file, rules_of
+    from cbcore.api import open_run
     from cbcore.exceptions import ConfigError, GateError
-    from cbcore.kept import open_run
 
     settings.configure_logging()
     wanted = check_outputs(outputs, FORMATS, as_json=chosen["as_json"])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cbcore.cli.click_options import setting_flags
 from cbcore.cli.kit import (
     Settings,
     cache_option,
@@ -16,6 +17,8 @@ from cbcore.cli.kit import (
     pass_settings,
     shared_options,
 )
+from cbcore.settings import RunSettings
+from cbcore.settings.options import options_of
 
 if TYPE_CHECKING:
     from cbcore.results import EvalResult
@@ -28,18 +31,13 @@ if TYPE_CHECKING:
     is_flag=True,
     help="One RUN stands for all shards of its run in the store, the newest of each.",
 )
-@click.option("--partial", is_flag=True, help="Also where shards are missing or did not finish.")
+@click.option("--partial", is_flag=True, help="Also if shards are missing or did not finish.")
 @click.option(
     *("--trust", "trusted"),
     is_flag=True,
     help="Shards from files may name programs, addresses and folders, as your own can.",
 )
-@click.option(
-    *("-o", "--output", "outputs"),
-    multiple=True,
-    metavar="FORMAT|FILE",
-    help="Report to print, or FILE to write, by its ending or as FORMAT=FILE. Repeatable.",
-)
+@setting_flags([options_of(RunSettings)["outputs"]])
 @cache_option
 @shared_options
 @pass_settings
@@ -47,34 +45,32 @@ def command(
     settings: Settings,
     /,
     runs: tuple[str, ...],
-    outputs: tuple[str, ...],
+    outputs: list[str],
     cache_dir: str,
     **chosen: bool,
 ) -> None:
     """Join what `cb run --shard K/N` made: every row once, in the order of the data.
 
-    The result is a run of the store, equal to one that was never cut. RUN is an id, the beginning
-    of only one, `latest~1`, a file that `cb runs export` wrote, or a saved result. Shards saved as
-    JSON are joined and reported, not kept.
+    The result is a run of the store, equal to the uncut run. RUN is an id, the beginning of only
+    one, `latest~1`, a file that `cb runs export` wrote, or a saved result. Shards saved as JSON are
+    joined and reported, and the result is not stored.
 
     \b
     cb run cb.yaml --shard 1/2 ; cb run cb.yaml --shard 2/2
     cb merge latest latest~1 --output html=report.html
     cb merge shard-*.cbrun --output json=merged.json
     """
-    from cbcore.kept import kept_runs
-    from cbcore.merging import merge
+    from cb_compare.merging import merge
+    from cbcore.store.saved_runs import saved_runs
 
     settings.configure_logging()
     catalog = settings.catalog()
 
     def join() -> EvalResult:
         result = merge(runs, cache_dir=cache_dir, catalog=catalog, argv=sys.argv[1:], **chosen)
-        run_id = result.config["run_id"]
-        counts = f"{len(result.config['merged_from'])} shards, {len(result.rows)} rows"
-        is_kept = bool(kept_runs(cache_dir, run_id))
-        note = "" if is_kept else "; not kept, as shards came as JSON"
-        echo(f"run {run_id}: {counts}{note}", err=True)
+        run_id, shards = result.config["run_id"], result.config["merged_from"]  # type: ignore[typeddict-item]
+        note = "" if saved_runs(cache_dir, run_id) else "; not stored, as shards came as JSON"
+        echo(f"run {run_id}: {len(shards)} shards, {len(result.rows)} rows{note}", err=True)
         return result
 
     execute_and_report(join, make_outputs(settings, outputs))

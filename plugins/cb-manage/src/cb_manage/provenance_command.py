@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -65,11 +66,15 @@ def command(settings: Settings, /, run: str, as_json: bool, cache_dir: str) -> N
 
 
 def _read_config(run: str, cache_dir: str) -> RunConfig:
-    """The configuration in a result, from a file or from the store."""
+    """The configuration in a result file or in the record of a saved run."""
     from cbcore.exceptions import ResultError
-    from cbcore.kept import open_run
+    from cbcore.results import EvalResult
+    from cbcore.store.saved_runs import find_run, is_exported, is_file
 
-    config = open_run(run, cache_dir).config
+    if is_file(run) and not is_exported(Path(run)):
+        config = EvalResult.load(run).config
+    else:
+        config = find_run(run, cache_dir).config
     if not isinstance(config.get("cbcore"), str):
-        raise ResultError(f"{run} does not say what made it", hint="was it written by `cb run`?")
+        raise ResultError(f"{run} does not name what made it.", hint="Was it written by `cb run`?")
     return config

@@ -18,17 +18,19 @@ from cb_memory.nouns import History
 from cb_memory.outputs import output_of
 from cb_memory.snapshots import Snapshots
 from cb_memory.workers import Worker
+from cbcore.assembly import Built
 from cbcore.chains import chain
-from cbcore.identity import UnidentifiableError
+from cbcore.protocols import Cost, Example
+from cbcore.store.identity import Identities
 from cbcore.timing import waiting
 
-CALLS_AT_ONCE = 1024
-"""Questions that are taken in at once: enough of several histories to go on with all of them."""
+CONCURRENCY = 1024
+"""Questions that are under way: enough of several histories to go on with all of them."""
 WORKERS = 16
 """Histories, and calls of readers, that are under way at a time unless the user says otherwise."""
 _ADDED_UP = ("cost_usd", "spent_tokens", "requests_of_unknown_cost")
 _SCHEME = 1
-"""Changed whenever the same memory would be asked in another way, so that it is asked again."""
+"""Increased whenever the same memory is called in another way, so that no earlier key is found."""
 
 
 @attrs.frozen
@@ -52,24 +54,21 @@ class MemoryRun:
     of the latency of a question, nor is waiting for another question to the same memory.
     """
 
-    calls_at_once = CALLS_AT_ONCE
-    name_is_label = True
+    concurrency = CONCURRENCY
 
     def __init__(
         self,
         name: str,
         make: Callable[[], Any],
         *,
-        identities: Sequence[bytes | None] = (),
-        why_unidentified: str | None = None,
-        readers: Sequence[Any] = (),
+        parts: Sequence[Built] = (),
         way: Way | None = None,
     ) -> None:
+        """`parts` are the memory and its readers as they were built."""
         self.name = name
         self._make = make
-        self._identities = identities
-        self._why_unidentified = why_unidentified
-        self._readers = readers
+        self._parts = parts
+        self._readers = [reader.value for reader in parts[1:]]
         self._way = way or Way()
         # Of each event loop: a run goes on with another one when a call blocks it.
         self._desks: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Desk] = (
@@ -78,11 +77,28 @@ class MemoryRun:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What outputs are known by: the memory, its readers and its budget."""
-        known = [identity.hex() for identity in self._identities if identity is not None]
-        if len(known) < len(self._identities) or not known:
-            raise UnidentifiableError(self._why_unidentified or "it has no identity")
-        return {"scheme": _SCHEME, "stages": known, "budget": self._way.budget}
+        """The memory, its readers and its budget. Raises `UnidentifiedError`."""
+        key_of = Identities().key_of
+        keys = [key_of(part.value, part.record) for part in self._parts]
+        return {"scheme": _SCHEME, "stages": keys, "budget": self._way.budget}
+
+    @property
+    def max_cost(self) -> Callable[[Example], Cost]:
+        """About what a question costs, if the memory or a reader declares that."""
+        declared = [p.value.max_cost for p in self._parts if hasattr(p.value, "max_cost")]
+        if not declared:
+            raise AttributeError("max_cost")
+
+        def estimate(example: Example) -> Cost:
+            costs = [declare(example) for declare in declared]
+            usd = [cost.usd for cost in costs if cost.usd is not None]
+            is_priced = len(usd) == len(costs)
+            # Feeding the memory comes on top, and what it will find is not known.
+            return Cost(
+                sum(usd) if is_priced else None, sum(cost.tokens for cost in costs), is_bound=False
+            )
+
+        return estimate
 
     async def warm_up(self) -> None:
         """Let the memory and its readers load what they need, without feeding them."""

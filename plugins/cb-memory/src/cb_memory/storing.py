@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import attrs
 
 from cb_memory.nouns import Item, item_from
+from cbcore.provenance import describe
 
 ITEMS = "items.jsonl"
 
@@ -19,8 +21,16 @@ class Kept:
     answers = False
     """Whether it answers by itself; what only finds is judged by what it found."""
 
+    name: str
+
     def __init__(self) -> None:
         self._items: list[Item] = []
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Its parameters without its name, which changes nothing of what it finds."""
+        params: dict[str, Any] = describe(self, name=self.name)["params"]
+        return params
 
     @property
     def items(self) -> Sequence[Item]:

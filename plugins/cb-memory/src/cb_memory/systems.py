@@ -14,11 +14,12 @@ from cb_memory.reporting.section import MemoryReport
 from cb_memory.running import WORKERS, MemoryRun, Way
 from cb_memory.snapshots import Snapshots
 from cbcore import specs
-from cbcore.assembly import Builder, Part
+from cbcore.assembly import Builder, Built
 from cbcore.boundary import contained
 from cbcore.exceptions import ParameterError, UsageError
 from cbcore.settings import RunSettings
 from cbcore.specs import Spec
+from cbcore.store.identity import Identities
 
 _FOUND = "evidence_recall"
 
@@ -47,7 +48,7 @@ def add_memories(settings: RunSettings, builder: Builder) -> None:
         settings.score = _FOUND
 
 
-def _build_system(settings: RunSettings, builder: Builder, wanted: Any) -> tuple[Part, Part]:
+def _build_system(settings: RunSettings, builder: Builder, wanted: Any) -> tuple[Built, Built]:
     """The memory as it was asked for, and the system of the run that calls it."""
     first, *rest = stages(wanted)
     name = _given_name([first, *rest])
@@ -65,9 +66,7 @@ def _build_system(settings: RunSettings, builder: Builder, wanted: Any) -> tuple
     run = MemoryRun(
         name or _joined_name(parts, budget),
         make or (lambda: memory.value),
-        identities=[part.identity for part in parts],
-        why_unidentified=next(filter(None, (p.why_unidentified for p in parts)), None),
-        readers=[part.value for part in readers],
+        parts=parts,
         way=way,
     )
     # Its spec is one of --memory, not of --system.
@@ -77,10 +76,10 @@ def _build_system(settings: RunSettings, builder: Builder, wanted: Any) -> tuple
         record["params"] = {**record["params"], "budget": budget}
     if readers:
         record["stages"] = [part.record for part in parts]
-    return memory, Part(run, record)
+    return memory, Built(run, record)
 
 
-def _build_memory(builder: Builder, wanted: Any) -> tuple[Part, Callable[[], Any] | None]:
+def _build_memory(builder: Builder, wanted: Any) -> tuple[Built, Callable[[], Any] | None]:
     """A memory to know it by, and what makes another one for each history, if anything does.
 
     An object is copied for each history. An object that cannot be copied, or that sets
@@ -137,7 +136,7 @@ def _given_name(parts: list[Any]) -> str | None:
     return str(last.params["name"]) if isinstance(last, Spec) and "name" in last.params else None
 
 
-def _joined_name(parts: list[Part], budget: int | None) -> str:
+def _joined_name(parts: list[Built], budget: int | None) -> str:
     first, *rest = (part.name for part in parts)
     limited = f"{first} ≤{budget}" if budget is not None else first
     return " | ".join((limited, *rest))
@@ -158,8 +157,10 @@ def _budget_of(wanted: Any) -> tuple[Any, int | None]:
     return attrs.evolve(wanted, params=params), budget
 
 
-def _snapshots(settings: RunSettings, memory: Part) -> Snapshots | None:
-    folder = settings.cache_dir
-    if folder is None or memory.identity is None:
-        return None
-    return Snapshots(Path(folder) / "memories" / memory.identity.hex()[:16])
+def _snapshots(settings: RunSettings, memory: Built) -> Snapshots | None:
+    """Where memories are saved, if there is a store, and a key to find them by."""
+    if settings.cache_dir is not None:
+        with contained():  # what the memory declares is its own code
+            key = Identities().key_of(memory.value, memory.record)
+            return Snapshots(Path(settings.cache_dir) / "memories" / key[:16])
+    return None

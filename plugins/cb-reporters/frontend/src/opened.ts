@@ -139,7 +139,7 @@ export class OpenedView {
     if (facts.length > 0) return h("dl", { class: "question-and-gold" }, ...facts);
     const why = opened.kept
       ? "The example has neither question nor gold answer under a name that is known."
-      : "The texts of this example were not kept: what is left are responses and numbers.";
+      : "The texts of this example were not stored: what is left are responses and numbers.";
     return h("p", { class: "caption" }, why);
   }
 

@@ -414,7 +414,7 @@ def _facts(result: EvalResult, counts: Sequence[Counts]) -> Iterable[tuple[str, 
     if config.get("rescored_from"):
         yield "rescored from", str(config["rescored_from"])
     if config.get("settings", {}).get("no_examples"):
-        yield "texts", "not kept"
+        yield "texts", "not stored"
     if config.get("run_id"):
         yield "run", str(config["run_id"])
 

@@ -13,7 +13,7 @@ import pytest
 
 from cb_reporters.server.answering import Site
 from cb_reporters.server.serving import Server
-from cb_reporters.server.shelves import FileShelf
+from cb_reporters.server.sources import FileSource
 from cbcore.results import EvalResult, EvalRow, Texts
 from cbcore.results.verdicts import Verdict
 
@@ -91,11 +91,11 @@ def folder(tmp_path):
 
 @pytest.fixture
 def serve():
-    """Serve a shelf in this process; gives the address with its token."""
+    """Serve a source in this process; gives the address with its token."""
     servers = []
 
-    def start(shelf):
-        server = Server(Site(shelf))
+    def start(source):
+        server = Server(Site(source))
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         servers.append(server)
         return server.guard.address
@@ -109,4 +109,4 @@ def serve():
 @pytest.fixture
 def site(folder, serve):
     """The address of a server that shows the folder."""
-    return serve(FileShelf.of_folder(folder))
+    return serve(FileSource.of_folder(folder))

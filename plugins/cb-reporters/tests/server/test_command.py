@@ -77,7 +77,7 @@ def test_it_listens_on_loopback_and_on_the_port_that_was_asked_for(tmp_path, vie
         process, printed = view("one.json", "--port", str(port))
         _, err = process.communicate(timeout=30)
         assert (process.returncode, printed) == (2, "")
-        assert f"cannot listen on port {port}" in err
+        assert f"Port {port} cannot be used" in err
     _, address = view("one.json", "--port", str(port))
     assert address.startswith(f"http://127.0.0.1:{port}/")
 
@@ -85,10 +85,10 @@ def test_it_listens_on_loopback_and_on_the_port_that_was_asked_for(tmp_path, vie
 @pytest.mark.parametrize(
     ("argument", "code", "told"),
     [
-        ("none", 2, "there is no run 'none'"),
+        ("none", 2, "There is no run 'none'"),
         ("none.json", 5, "none.json"),
         ("torn.json", 5, "torn.json"),
-        (".", 5, "there is no result in"),
+        (".", 5, "There is no result in"),
     ],
 )
 def test_what_cannot_be_viewed_is_told_at_once(tmp_path, view, argument, code, told):

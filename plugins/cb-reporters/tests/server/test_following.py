@@ -8,7 +8,7 @@ import attrs
 import pytest
 
 from cb_reporters.server.answering import Site
-from cb_reporters.server.shelves import Entry
+from cb_reporters.server.sources import Entry
 from cb_reporters.server.viewing import Viewed
 from cbcore.results import EvalResult, EvalRow, RowsBySystem
 
@@ -48,7 +48,7 @@ class Parted(RowsBySystem):
 
 
 @attrs.define
-class Shelf:
+class Source:
     """A run that is over, of two systems, and one that goes on, of one."""
 
     n_live: int = N
@@ -63,8 +63,8 @@ class Shelf:
         version = f"{state} {self.n_live if run_id == 'live' else N}"
         return Entry(run_id, state, "", [], [], N, 0, [], version)
 
-    def open(self, run_id, *, summed_up=True):
-        self.opened.append((run_id, summed_up))
+    def open(self, run_id, *, is_summed_up=True):
+        self.opened.append((run_id, is_summed_up))
         is_live = run_id == "live" and self.is_live
         systems, n = (["new"], self.n_live) if run_id == "live" else (["full", "cut"], N)
         parts = [
@@ -75,7 +75,7 @@ class Shelf:
         if is_live:  # of which nobody has written the numbers down
             summary = {
                 system: {"mean_score": sum(row.scores["f1"] for row in part) / n}
-                if summed_up
+                if is_summed_up
                 else {}
                 for system, part in zip(systems, parts, strict=True)
             }
@@ -86,9 +86,9 @@ class Shelf:
 
 
 @pytest.fixture
-def shelf():
+def source():
     Counted.given = 0
-    return Shelf()
+    return Source()
 
 
 def until(condition):
@@ -102,7 +102,7 @@ def until(condition):
 class Looking:
     """Somebody who has a page open, and asks for news of it."""
 
-    shelf: Shelf
+    source: Source
     viewed: Viewed
     now: float = 0.0
     page: str = ""
@@ -117,8 +117,8 @@ class Looking:
         """Add rows; how many were read, of all runs, until the page has them."""
         before = self.viewed.state()["version"]
         Counted.given = 0
-        self.shelf.opened.clear()
-        self.shelf.n_live, self.shelf.is_live = n, is_live
+        self.source.opened.clear()
+        self.source.n_live, self.source.is_live = n, is_live
         self.now += 1000
 
         def is_new():
@@ -130,48 +130,48 @@ class Looking:
         return Counted.given
 
 
-def looking(shelf, *run_ids):
-    site = Site(shelf)
-    return Looking(shelf, site._run(*run_ids) if len(run_ids) == 1 else site._pair(*run_ids))
+def looking(source, *run_ids):
+    site = Site(source)
+    return Looking(source, site._run(*run_ids) if len(run_ids) == 1 else site._pair(*run_ids))
 
 
 @pytest.mark.parametrize("pair", [("over", "live"), ("live", "over")], ids="-".join)
-def test_of_two_large_runs_only_what_is_new_is_read(shelf, pair):
+def test_of_two_large_runs_only_what_is_new_is_read(source, pair):
     """However often one looks; the numbers are those of before, and the page says of how many."""
-    reader = looking(shelf, *pair)
+    reader = looking(source, *pair)
     for n in (N + 300, N + 600):
         assert reader.grow(n) < 400
-        assert all(not summed_up for _, summed_up in shelf.opened)
+        assert all(not is_summed_up for _, is_summed_up in source.opened)
     assert f"{3 * N:,} of {3 * N + 600:,} rows are summed up" in reader.page
     assert "The run is still going" in reader.page
 
 
-def test_numbers_are_made_anew_when_there_are_many_more_rows(shelf):
+def test_numbers_are_made_anew_when_there_are_many_more_rows(source):
     """And when the run is over, once each."""
-    reader = looking(shelf, "over", "live")
+    reader = looking(source, "over", "live")
     grown = N + 2 * N // 5
     assert reader.grow(grown) > 3 * N
     assert "are summed up" not in reader.page
     assert reader.grow(grown + 300) < 400
     assert reader.grow(grown + 301, is_live=False) > 3 * N
     assert "still going" not in reader.page
-    assert shelf.opened == [("over", True), ("live", True)]
+    assert source.opened == [("over", True), ("live", True)]
 
 
-def test_of_one_large_run_only_what_is_new_is_read(shelf):
+def test_of_one_large_run_only_what_is_new_is_read(source):
     """Its numbers follow as those of two do."""
-    shelf.n_live = 3 * N
-    reader = looking(shelf, "live")
+    source.n_live = 3 * N
+    reader = looking(source, "live")
     assert reader.grow(3 * N + 500) < 600
     assert f"{3 * N:,} of {3 * N + 500:,} rows are summed up" in reader.page
     assert reader.grow(4 * N) > 4 * N
     assert "are summed up" not in reader.page
 
 
-def test_over_a_whole_run_each_row_is_read_a_few_times(shelf):
+def test_over_a_whole_run_each_row_is_read_a_few_times(source):
     """Not once for every look at it, of which there are twenty here while it grows twofold."""
-    shelf.n_live = 3 * N
-    reader = looking(shelf, "live")
+    source.n_live = 3 * N
+    reader = looking(source, "live")
     total = sum(reader.grow(3 * N + look * 3 * N // 20) for look in range(1, 21))
-    assert shelf.n_live == 6 * N
-    assert total < 7 * shelf.n_live
+    assert source.n_live == 6 * N
+    assert total < 7 * source.n_live

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cb_reporters.server.shelves import FileShelf
+from cb_reporters.server.sources import FileSource
 from cbcore.exceptions import ResultError
 from cbcore.results import EvalResult, EvalRow
 
@@ -110,12 +110,12 @@ def test_hostile_names_stay_text(tmp_path, serve, ask):
         config={"datasets": [{"name": HOSTILE}], "state": HOSTILE, "started": HOSTILE},
     )
     result.save(tmp_path / "<b>'\".json")
-    reply = ask(serve(FileShelf.of_folder(tmp_path)))
+    reply = ask(serve(FileSource.of_folder(tmp_path)))
     assert reply.status == 200
     assert "<script>" not in reply.text
     assert "<b>" not in reply.text
     assert not {"\x1b", "\x07", "\u202e"} & set(reply.text)
-    page = ask(serve(FileShelf.of_folder(tmp_path)))
+    page = ask(serve(FileSource.of_folder(tmp_path)))
     assert page.status == 200
 
 
@@ -131,8 +131,8 @@ def test_nothing_is_written(folder, site, ask, runs):
 
 def test_a_folder_without_a_result_is_an_error(tmp_path):
     """Which says how to get one."""
-    with pytest.raises(ResultError, match="there is no result in") as caught:
-        FileShelf.of_folder(tmp_path)
+    with pytest.raises(ResultError, match="There is no result in") as caught:
+        FileSource.of_folder(tmp_path)
     assert "-o json=FILE" in caught.value.hint
 
 

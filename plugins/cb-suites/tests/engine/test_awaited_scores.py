@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cb_suites.engine.scoring import AwaitedTaskScorer
+from cb_suites.engine.scoring import AwaitedPoolingTaskScorer
 from cbcore.exceptions import ScoringError
 from cbcore.results import Scored
 
@@ -26,8 +26,8 @@ class Judge:
 
 def scored(*responses: str) -> Any:
     keep_all = SimpleNamespace(name="all", apply=list)
-    scorer = AwaitedTaskScorer(Judge(), keep_all, None, True, {})
-    return asyncio.run(scorer.ascore_all({}, [{"response": text} for text in responses]))
+    scorer = AwaitedPoolingTaskScorer(Judge(), keep_all, None, True, {})
+    return asyncio.run(scorer.ascore_repeats({}, [{"response": text} for text in responses]))
 
 
 @pytest.mark.parametrize("n", [1, 2])

@@ -19,9 +19,10 @@ from cb_suites.engine.model import (
     TaskConfig,
 )
 from cbcore import evaluate
-from cbcore._run.plan import plan
 from cbcore.exceptions import ConfigError, RunStoppedError, UsageError
+from cbcore.protocols import Cost
 from cbcore.results import EvalResult
+from cbcore.run.dry_run import plan_run
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import compose
 from cbcore.stats import measured_mean
@@ -255,11 +256,14 @@ class Judge:
 
     name = "judge"
     emits = ("liked",)
+    identity = "judge"
 
     def __init__(self):
         self.closed = False
+        self.calls = 0
 
     async def ascore(self, original, processed):
+        self.calls += 1
         return {"liked": float(processed["response"] == "Paris")}
 
     async def aclose(self):
@@ -276,6 +280,33 @@ def test_an_awaited_evaluator_scores_a_vote_and_is_closed(data):
     assert judge.closed
 
 
+def test_a_vote_is_cached(data, tmp_path):
+    """A second run calls neither the system nor the judge, and has the same rows."""
+    vote = FilterPipeline("vote", (FilterStep("majority_vote"),))
+    each = FilterPipeline("each", (FilterStep("strip"),))
+    system, judge = Parrot("A", "B", "B"), Judge()
+    leaf = task(
+        "t", data("d", quiz(2)), **ASKED, filters=(vote, each), repeats=3, evaluators=(judge,)
+    )
+    first, second = (run(leaf, systems=[system], cache_dir=tmp_path / "store") for _ in range(2))
+    assert (len(system.asked), judge.calls) == (6, 2 + 6)
+    assert [row.scores for row in second.rows] == [row.scores for row in first.rows]
+    assert second.sections["suites"].lines == first.sections["suites"].lines
+
+
+def test_a_judge_behind_a_filter_needs_a_price_for_a_budget(data):
+    """As without the filter."""
+
+    class Unpriced(Judge):
+        def max_cost(self, example):
+            return Cost(usd=None)
+
+    strip = FilterPipeline("strip", (FilterStep("strip"),))
+    leaf = task("t", data("d", quiz(1)), **ASKED, filters=(strip,), evaluators=(Unpriced(),))
+    with pytest.raises(UsageError, match="no price is known for 'judge'"):
+        run(leaf, budget_usd=1.0)
+
+
 class AwaitedParrot(Parrot):
     """As a parrot that is awaited, and answers later calls first."""
 
@@ -288,24 +319,30 @@ class AwaitedParrot(Parrot):
 
 @pytest.mark.parametrize("kind", [Parrot, AwaitedParrot])
 @pytest.mark.parametrize("max_workers", [1, 4])
-@pytest.mark.parametrize("judges", [(), (Judge(),)])
-def test_a_vote_and_a_budget_do_not_wait_for_each_other(data, kind, max_workers, judges):
+@pytest.mark.parametrize("is_judged", [False, True])
+def test_a_vote_and_a_budget_do_not_wait_for_each_other(data, kind, max_workers, is_judged):
     """Repeats wait for the last of them, which waits for the budget: not for their rows."""
+    judges = [Judge(), Judge(), Judge()] if is_judged else [None] * 3
     vote = FilterPipeline("vote", (FilterStep("majority_vote"),))
     each = FilterPipeline("each", ())
     leaf = task("t", data("d", quiz(6)), **ASKED, filters=(vote, each), repeats=3)
-    options = {"max_workers": max_workers, "evaluators": judges or None, "tokenizer": "words"}
-    free = run(leaf, systems=[kind("B")], **options)
-    within = run(leaf, systems=[kind("B")], budget_tokens=10_000, **options)
+
+    def start(judge, **options):
+        evaluators = None if judge is None else [judge]
+        options |= {"max_workers": max_workers, "evaluators": evaluators, "tokenizer": "words"}
+        return run(leaf, systems=[kind("B")], **options)
+
+    free = start(judges[0])
+    within = start(judges[1], budget_tokens=10_000)
     assert lines(within) == lines(free)
     assert len(within.rows) == 18
     per_call = sum(row.output_tokens + row.response_tokens for row in free.rows) / 18
-    with pytest.raises(RunStoppedError, match="would exceed the budget") as stopped:
-        run(leaf, systems=[kind("B")], budget_tokens=int(per_call * 7.5), **options)
-    rows = stopped.value.result.rows
-    assert len(rows) == 7
+    with pytest.raises(RunStoppedError, match="could exceed the budget") as stopped:
+        start(judges[2], budget_tokens=int(per_call * 7.5))
+    assert all(judge.closed for judge in judges if judge)
+    rows = stopped.value.result.rows  # the next call may cost twice as much as the others
     assert [(row.example_id, row.repeat) for row in rows] == [
-        (row.example_id, row.repeat) for row in free.rows[:7]
+        (row.example_id, row.repeat) for row in free.rows[:6]
     ]
 
 
@@ -362,7 +399,27 @@ def test_a_task_that_cannot_run_is_shown_and_breaks_no_other(data, tmp_path):
     assert lines(result)["g"] == lines(result)["good"]
     said = "\n".join(result.problems)
     assert "no dataset is called 'hotpotqaa'" in said
+    assert said.count("bad.jsonl") == 1
     assert "acc covers 1/4 tasks, not gone, bad, shots" in said
+
+
+def test_a_task_that_a_stopped_system_did_not_reach_says_so(data):
+    """The run itself reports why the system was stopped."""
+
+    class Down(Parrot):
+        def process(self, example):
+            raise RuntimeError("the endpoint is down")
+
+    tasks = [task(name, data(name, quiz(12)), **ASKED) for name in ("a", "b")]
+    result = run(*tasks, systems=[Down()])
+    first, second = result.sections["suites"].lines
+    assert first["reason"] == "every row errored; the first: RuntimeError: the endpoint is down"
+    assert (second["state"], second["reason"]) == (
+        "failed",
+        "not begun, since the run stopped parrot",
+    )
+    assert sum("parrot was stopped" in problem for problem in result.problems) == 1
+    assert not any("not begun" in problem for problem in result.problems)
 
 
 def test_a_mistake_in_a_suite_file_ends_the_run_before_it_begins(data):
@@ -643,6 +700,13 @@ def test_process_docs_gets_documents_it_can_map_and_filter(data):
     assert [example["q"] for example in system.asked] == ["q1!", "q2!"]
 
 
+def test_evaluators_that_join_several_tasks_are_recorded_once(data):
+    documents = [{"question": "q", "context": "c", "answer": "B"}]
+    result = run(*(task(name, data(name, documents)) for name in "ab"))
+    names = [record["name"] for record in result.config["evaluators"]]
+    assert sorted(names) == sorted({*names, "answer_quality"})
+
+
 def test_the_columns_of_a_task_point_its_evaluators_at_its_data(data):
     """Those that read the field."""
 
@@ -685,7 +749,7 @@ def test_a_task_may_map_columns_for_several_evaluators(data):
     leaf = task("t", data("d", documents), evaluators=(Same(), Long()), columns=columns)
     request = RunSettings(systems=[Parrot()], plugin_options={"suite": [leaf]})
     warnings = []
-    result = compose(request, warn=warnings.append).execute()
+    result = compose(request, warn=warnings.append).run()
     assert lines(result)["t"] == {("same", "none"): (1.0, 1), ("long", "none"): (3.0, 1)}
     assert warnings == [
         "given in Python: no evaluator of t reads the column 'respons': did you mean response?"
@@ -714,7 +778,7 @@ def test_a_dry_run_tries_the_columns_of_a_task_behind_its_filters(data):
         )
         composed = compose(RunSettings(systems=[Parrot()], plugin_options={"suite": [leaf]}))
         with pytest.raises(UsageError, match=r"truth_column='meta\.gld' .* did you mean 'gold'"):
-            plan(composed)
+            plan_run(composed)
 
 
 def test_the_metrics_of_a_task_have_rows_of_their_own(data):
@@ -786,7 +850,7 @@ def test_several_systems_stand_side_by_side_and_survive_saving(data):
         EvalResult.from_json(result.to_json()).sections["suites"].lines
         == result.sections["suites"].lines
     )
-    assert EvalResult.from_json('{"schema": 1, "rows": []}').sections == {}
+    assert EvalResult.from_json('{"schema": 2, "rows": []}').sections == {}
 
 
 def test_an_evaluator_is_stored_under_the_same_identity_in_a_suite_and_out_of_it(data):
@@ -795,5 +859,5 @@ def test_an_evaluator_is_stored_under_the_same_identity_in_a_suite_and_out_of_it
     common = {"systems": [Parrot()], "evaluators": ["answer_quality"]}
     plain = compose(RunSettings(datasets=[f"{path}:question_column=q"], **common))
     in_suite = compose(RunSettings(plugin_options={"suite": [task("t", path)]}, **common))
-    identities = [run.benchmarks[0].scorers[0].part.identity for run in (plain, in_suite)]
-    assert identities[0] == identities[1] is not None
+    keys = [run.find_key(run.benchmarks[0].evaluators[0]) for run in (plain, in_suite)]
+    assert keys[0] == keys[1] is not None

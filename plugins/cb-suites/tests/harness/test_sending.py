@@ -7,7 +7,7 @@ import json
 import pytest
 
 from cbcore import evaluate
-from cbcore.exceptions import UsageError
+from cbcore.exceptions import CBError
 
 TASK = """
 task: sums
@@ -161,5 +161,5 @@ def test_tasks_are_scored_by_workers_as_by_the_run(folder):
 def test_a_task_that_is_an_object_of_its_own_class_is_refused_with_the_reason(folder):
     """Before anything is called: what it holds is nowhere written down."""
     assert len(run(folder, "asks_itself").rows) == 1
-    with pytest.raises(UsageError, match="asks and measures by an object of its own class"):
+    with pytest.raises(CBError, match="asks and measures by an object of its own class"):
         run(folder, "asks_itself", executor="processes:workers=1")

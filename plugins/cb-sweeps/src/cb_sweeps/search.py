@@ -72,6 +72,7 @@ def search(settings: RunSettings, catalog: Catalog) -> EvalResult:
 
         for one in sweeps:
             bisect(one.systems, is_enough)
+        settings.fresh = False  # all of them have been called
         return _execute(settings, catalog, _select(systems, n_points, chosen))
     finally:
         memories.reset(token)
@@ -106,8 +107,9 @@ def is_good_enough(
 
 def _prepare(settings: RunSettings) -> RunSettings:
     """The settings of the runs, with a cache and data that can be read again."""
-    for name in ("shard", "interleave"):
-        if getattr(settings, name):
+    given = {"shard": settings.plugin_options.get("shard"), "interleave": settings.interleave}
+    for name, value in given.items():
+        if value:
             raise UsageError(
                 f"--{name} and --adaptive cannot be combined: the scores of one point decide "
                 "which is the next.",

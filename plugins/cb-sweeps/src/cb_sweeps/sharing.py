@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from cbcore.assembly import Builder, Part
+from cbcore.assembly import Builder, Built
 from cbcore.boundary import contained
 from cbcore.chains import Renamed
 from cbcore.specs import Spec
@@ -59,7 +59,7 @@ def _is_labeled(stage: Any) -> bool:
     return isinstance(stage, Spec) and bool(stage.label)
 
 
-def _share(builder: Builder, stage: Spec, known: list[tuple[Spec, Memory]]) -> Part:
+def _share(builder: Builder, stage: Spec, known: list[tuple[Spec, Memory]]) -> Built:
     memory = next((memory for spec, memory in known if spec == stage), None)
     if memory is None:
         memory = {}

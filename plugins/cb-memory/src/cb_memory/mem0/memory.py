@@ -13,6 +13,8 @@ from cb_memory.mem0.usage import Usage, counted
 from cb_memory.nouns import ConversationTurn, IngestResult, Item, QueryResult, Retrieved
 from cbcore.binding import Trusted
 from cbcore.exceptions import MissingExtraError, UsageError
+from cbcore.protocols import Cost, Example
+from cbcore.provenance import describe
 
 _USER = "history"
 """Whose memories they are. Each history has a store of its own, so one name will do."""
@@ -35,7 +37,6 @@ class Mem0:
     Times are written into the texts, as the library takes none. Telemetry is switched off.
     """
 
-    name_is_label = True
     answers = False
 
     def __init__(
@@ -69,6 +70,16 @@ class Mem0:
         self._usage = Usage()
 
     # -- what a run asks of it ------------------------------------------------------------------
+
+    def max_cost(self, example: Example) -> Cost:
+        """The library does not report what it costs."""
+        return Cost(None)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """Its parameters without its name, which changes nothing of what it finds."""
+        params: dict[str, Any] = describe(self, name=self.name)["params"]
+        return params
 
     def reset(self) -> None:
         """Begin with an empty store, in a folder of its own: a store serves one process only."""

@@ -21,8 +21,6 @@ class Hybrid(Kept):
     An item scores Σ 1 / (rrf + rank) over both rankings (Cormack, Clarke and Büttcher, 2009).
     """
 
-    name_is_label = True
-
     def __init__(
         self,
         k: int = 10,

@@ -30,8 +30,6 @@ class Bm25(Kept):
     Within a budget it takes as many of these as fit.
     """
 
-    name_is_label = True
-
     def __init__(
         self, k: int = 10, k1: float = 1.5, b: float = 0.75, *, name: str | None = None
     ) -> None:

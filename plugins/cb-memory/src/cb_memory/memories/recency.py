@@ -19,8 +19,6 @@ class Full(Kept):
     of the end (`keep=ends`). `max_tokens` is a budget of its own, for whoever gives none.
     """
 
-    name_is_label = True
-
     def __init__(
         self, max_tokens: int | None = None, keep: Keep = "recent", *, name: str | None = None
     ) -> None:
@@ -42,8 +40,6 @@ class Full(Kept):
 
 class Window(Kept):
     """The last `k` items: what a chat without a memory still has before it."""
-
-    name_is_label = True
 
     def __init__(self, k: int = 20, *, name: str | None = None) -> None:
         super().__init__()

@@ -56,8 +56,6 @@ class Embedding(Kept):
     which is slower and knows more. Neither downloads anything.
     """
 
-    name_is_label = True
-
     def __init__(self, k: int = 10, model: Model = "wordllama", *, name: str | None = None) -> None:
         super().__init__()
         self.k = check_positive("k", k)

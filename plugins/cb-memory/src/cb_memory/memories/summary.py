@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cb_memory.budgets import check_positive, fitting
 from cb_memory.nouns import IngestResult, Item, QueryResult, Retrieved
@@ -13,6 +13,8 @@ from cb_memory.rendering import rendered
 from cb_openai.settings import Connection
 from cbcore.binding import Trusted
 from cbcore.exceptions import ProcessError
+from cbcore.protocols import Cost, Example
+from cbcore.provenance import describe
 from cbcore.records import by_field
 
 if TYPE_CHECKING:
@@ -39,7 +41,6 @@ class Summary:
     no ids, so what they found cannot be compared with the evidence.
     """
 
-    name_is_label = True
     answers = False
 
     @by_field
@@ -56,10 +57,20 @@ class Summary:
         self.model = model
         self.max_tokens = check_positive("max_tokens", max_tokens)
         self.connection = connection
-        self.prompt = PROMPT  # public: notes that were asked for otherwise are others
+        self.prompt = PROMPT
         self.name = name or f"summary:{model}"
         self._notes: list[str] = []
         self._client: ChatClient | None = None
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All that can change its notes, which its name cannot."""
+        return {**describe(self, name=self.name)["params"], "prompt": self.prompt}
+
+    def max_cost(self, example: Example) -> Cost:
+        """Nothing for a question. It has no price if that of the notes is not known."""
+        is_priced = self.connection.pricing.of(self.model) is not None
+        return Cost(0.0 if is_priced else None)
 
     def reset(self) -> None:
         """Forget everything."""

@@ -7,7 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, Literal, TypeAlias
 
-from cb_metrics.loss.matching import Change, Text, join, loosen, read_text, tokenize
+from cb_metrics.loss.matching import (
+    Change,
+    Text,
+    join,
+    loosen,
+    may_contain,
+    read_text,
+    tokenize,
+)
 from cbcore.contexts import text_of
 from cbcore.scoring import split_sentences
 
@@ -188,10 +196,11 @@ def _find_stated(example: Mapping[str, Any], context: str) -> list[str]:
 
     An answer in very many sentences does not show which of them it comes from.
     """
-    whole = read_text(context)
     for own in _answers(example):
         wanted = join(own)
-        stated = (" ".join(tokens) for _, tokens in whole.find_sentences(wanted))
+        if not may_contain(context, own):
+            continue
+        stated = (" ".join(tokens) for _, tokens in read_text(context).find_sentences(wanted))
         found = list(islice(stated, _MOST_STATED + 1))
         if found:
             return found if len(found) <= _MOST_STATED else []

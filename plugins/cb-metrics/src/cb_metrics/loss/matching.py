@@ -34,6 +34,7 @@ _PLACEHOLDER = re.compile(
 )
 _ACCENTS = dict.fromkeys(range(768, 880))
 _SHORT = 10_000
+_NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
 
 
 class Text:
@@ -189,6 +190,17 @@ def tokenize(text: str) -> list[str]:
     """Words, numbers and the signs that change their meaning; Han and kana by character."""
     plain = _fold(text)
     return [_number(match[0]) if match["number"] else match[0] for match in _TOKEN.finditer(plain)]
+
+
+def may_contain(text: str, tokens: Sequence[str]) -> bool:
+    """Whether these tokens may stand together in a text. Far quicker than to tokenize it.
+
+    Words of ASCII are looked for among the letters of the text, without any boundary.
+    """
+    wanted = "".join(tokens)
+    if not (wanted.isascii() and wanted.isalpha() and text.isascii()):
+        return True
+    return wanted.encode() in text.lower().encode().translate(None, _NO_LETTERS)
 
 
 def join(tokens: Sequence[str]) -> str:

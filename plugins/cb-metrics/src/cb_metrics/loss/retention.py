@@ -10,10 +10,13 @@ import attrs
 from cb_metrics.loss.evidence import evidence_of
 from cb_metrics.loss.matching import Change
 from cbcore.contexts import context_of
-from cbcore.exceptions import MissingScoreError
 from cbcore.results import Scored
 
 _MOST_SHOWN = 160
+_NO_EVIDENCE = (
+    "no evidence is known: the example names none, and its context contains the answer nowhere, or "
+    "in very many sentences"
+)
 
 
 @attrs.frozen(eq=False)
@@ -38,19 +41,16 @@ class ContextRetention:
     needs_output = ("context",)
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scored:
-        """The score. Raises `MissingScoreError` if evidence or sent context are not known."""
+        """The score. It is missing if evidence or sent context are not known."""
         before = context_of(original)
         if before is None:
-            raise MissingScoreError("the example has no context as text")
+            return Scored({}, {self.name: "the example has no context as text"})
         after = context_of(processed)
         if after is None:
-            raise MissingScoreError("the system does not return the context that it sent")
+            return Scored({}, {self.name: "the system does not return the context that it sent"})
         evidence = evidence_of(original, before)
         if evidence is None:
-            raise MissingScoreError(
-                "no evidence is known: the example names none, and its context contains the answer "
-                "nowhere, or in very many sentences"
-            )
+            return Scored({}, {self.name: _NO_EVIDENCE})
         n_pieces = len(evidence.pieces)
         details = {"evidence": evidence.source, "pieces": n_pieces, "kept": n_pieces}
         if after == before:

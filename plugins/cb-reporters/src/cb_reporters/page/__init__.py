@@ -35,7 +35,7 @@ JSON in UTF-8; what cannot be answered has a status of 400 or above and `{"error
     the state 0 (scored), 1 (the score is missing) or 2 (error).
 
 `GET data/example?id=ID[&dataset=NAME][&repeat=N]`
-    One example, opened: `opened(result, survey.index, example)`; `ExampleIndex.locate` finds
+    One example, opened: `open_example(result, survey.index, example)`; `ExampleIndex.locate` finds
     it. 404 where there is none.
 
 `GET data/state`, asked every two seconds, and only by a page that was rendered `live` or of rows
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from cb_reporters.page.finding import Scan as Scan
     from cb_reporters.page.finding import find as find
     from cb_reporters.page.index import ExampleIndex as ExampleIndex
-    from cb_reporters.page.opening import opened as opened
+    from cb_reporters.page.opening import open_example as open_example
     from cb_reporters.page.query import Found as Found
     from cb_reporters.page.query import Query as Query
     from cb_reporters.page.survey import Survey as Survey
@@ -71,7 +71,7 @@ _HOMES = {
     "Scan": "finding",
     "Survey": "survey",
     "find": "finding",
-    "opened": "opening",
+    "open_example": "opening",
     "render": "document",
 }
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from cb_reporters.markup import Markup, join, tag
 from cb_reporters.page.charts import Charts
-from cb_reporters.page.embedding import Embedded, embedded
+from cb_reporters.page.embedding import Embedded, embed
 from cb_reporters.page.figures import figures
 from cb_reporters.page.overview import comparison_section, headline, verdict_section
 from cb_reporters.page.problems import errors_section, missing_section
@@ -63,7 +63,7 @@ def render(
     charts = Charts.of(result, view, survey)
     held = Embedded(Markup(""), len(index.keys), len(index.keys))
     if not remote:
-        held = embedded(result, index, max_rows, max_mb)
+        held = embed(result, index, max_rows, max_mb)
     sections = dict(_sections(result, view, survey, charts, held))
     head = _head(result, survey, charts, held, "remote" if remote else "inline")
     head |= {"live": live or not is_whole, "version": version}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import math
 import zlib
 from collections.abc import Iterator, Sequence
@@ -11,10 +10,11 @@ from typing import Any, NamedTuple
 
 from cb_reporters.markup import Markup, join, tag
 from cb_reporters.page.index import ExampleIndex
-from cb_reporters.page.opening import opened
-from cb_reporters.page.packing import Packed, packed, together
+from cb_reporters.page.opening import open_examples
+from cb_reporters.page.packing import Packed, join_packed, pack
 from cb_reporters.page.reading import beginning
-from cb_reporters.page.sampling import sampled
+from cb_reporters.page.sampling import sample
+from cbcore.json_data import to_json
 from cbcore.results import EvalResult
 
 _CHUNK = 512_000
@@ -33,7 +33,7 @@ class Embedded(NamedTuple):
     total: int
 
 
-def embedded(result: EvalResult, index: ExampleIndex, max_rows: int, max_mb: float) -> Embedded:
+def embed(result: EvalResult, index: ExampleIndex, max_rows: int, max_mb: float) -> Embedded:
     """As many examples as the limits allow, as data blocks that no browser runs.
 
     Base64 holds no character that ends a block, whatever the texts are.
@@ -41,7 +41,7 @@ def embedded(result: EvalResult, index: ExampleIndex, max_rows: int, max_mb: flo
     total = len(index.keys)
     rows_each = len(index.system_of) / total if total else 1
     most = min(int(max_rows / rows_each), _fitting(result, index, max_mb))
-    chosen = sampled(index, most)
+    chosen = sample(index, most)
     if not chosen:
         return Embedded(Markup(""), 0, total)
     texts: list[str] = []
@@ -54,7 +54,7 @@ def embedded(result: EvalResult, index: ExampleIndex, max_rows: int, max_mb: flo
             _chunks(result, index, chosen, texts), len(chosen)
         )
     ]
-    columns = _gzip(json.dumps(_columns(index, chosen, texts)))
+    columns = _gzip(to_json(_columns(index, chosen, texts)).decode())
     return Embedded(join(_block(columns, id="columns"), *chunks), len(chosen), total)
 
 
@@ -66,10 +66,10 @@ def _fitting(result: EvalResult, index: ExampleIndex, max_mb: float) -> int:
     """How many examples fit into so many megabytes, told from some of them."""
     total = len(index.keys)
     step = max(1, total // _PROBED)
-    probed = [packed(opened(result, index, i)) for i in range(0, total, step)]
+    probed = [pack(one) for one in open_examples(result, index, range(0, total, step))]
     if not probed:
         return total
-    some = together(probed)
+    some = join_packed(probed)
     each = (len(_gzip(some.texts)) + len(_gzip(some.structure))) / len(probed)
     return int(max_mb * 1e6 / max(each, 1))
 
@@ -83,17 +83,16 @@ def _chunks(
     """
     held: list[Packed] = []
     size = start = 0
-    for number, example in enumerate(chosen):
-        one = opened(result, index, example)
+    for number, one in enumerate(open_examples(result, index, chosen)):
         one["example"] = number
         texts.append(beginning(one["question"] or one["context"] or ""))
-        held.append(packed(one))
+        held.append(pack(one))
         size += len(held[-1])
         if size >= _CHUNK:
-            yield start, together(held)
+            yield start, join_packed(held)
             held, size, start = [], 0, number + 1
     if held:
-        yield start, together(held)
+        yield start, join_packed(held)
 
 
 def _compressed(

@@ -9,9 +9,9 @@ import attrs
 
 from cb_reporters.page.index import ERROR, MISSING, SCORED, ExampleIndex
 from cb_reporters.page.query import Found, Query
-from cb_reporters.page.reading import holds, searched_text
+from cb_reporters.page.searching import find_places
 from cbcore.exceptions import UsageError
-from cbcore.results import EvalResult, SearchableTexts
+from cbcore.results import EvalResult
 
 _STATES = {"scored": SCORED, "missing": MISSING, "error": ERROR}
 
@@ -157,29 +157,16 @@ def _sorted_by(index: ExampleIndex, example: int, query: Query) -> float | None:
 
 @attrs.frozen
 class Scan:
-    """Searches in the texts of every example: by what they are stored as, or one after another."""
+    """A search in the texts of every example: its own, and those of its outputs and rows."""
 
     index: ExampleIndex
     result: EvalResult | None
 
     def __call__(self, terms: Sequence[str]) -> set[int]:
-        if self.result is None:
-            return set()
-        texts = self.result.texts
-        if isinstance(texts, SearchableTexts) and not any(n for _, _, n in self.index.keys):
-            return set.intersection(*(self._examples_with(term, texts) for term in terms))
-        found = set()
-        for example, positions in enumerate(self.index.rows_of):
-            places = list(map(self.index.where, positions))
-            rows = [self.result.rows[place] for place in places]
-            kept = [] if texts is None else [texts[place] for place in places]
-            text = searched_text(rows, kept).lower()
-            if all(term in text for term in terms):
-                found.add(example)
-        return found
+        return set.intersection(*map(self._find_examples, terms))
 
-    def _examples_with(self, term: str, texts: SearchableTexts) -> set[int]:
-        places = set(texts.places_with(term, lambda value: holds(value, term)))
+    def _find_examples(self, term: str) -> set[int]:
+        places = set() if self.result is None else set(find_places(self.result, term))
         return {
             example
             for example, positions in enumerate(self.index.rows_of)

@@ -1,62 +1,93 @@
-"""One example, opened: all that is known of it, with every system's row side by side."""
+"""An example with all that is known of it, and every system's row side by side."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, TypeVar
 
 from cb_reporters import formats
 from cb_reporters.page.index import ExampleIndex
 from cb_reporters.page.reading import Reading, context_of
 from cbcore.contexts import FORMS, pass_on
-from cbcore.json_data import to_json_safe
+from cbcore.json_data import from_json, to_json, to_json_safe
 from cbcore.results import EvalResult, EvalRow, Texts
 
 LONGEST = 1_000_000
 """How many characters of one text the page gets."""
 
+_Item = TypeVar("_Item")
+_AT_ONCE = 100
+"""Rows that are read together. Each may have a long text."""
 _OF_ITS_OWN = ("traceback", "cost_usd", "retries")
 _SHOWN_OUTPUT = (*FORMS, "response", "metadata", "usage", "stage_usage", "turns")
 
 
-def opened(result: EvalResult, index: ExampleIndex, example: int) -> dict[str, Any]:
+def open_example(result: EvalResult, index: ExampleIndex, example: int) -> dict[str, Any]:
     """An example as the page shows it when it is opened.
 
     `context`, `question`, `gold` and `evidence` are of the example; `fields` are its others.
     Each of `rows` has the number of its system, `scores`, `missing`, `error`, `traceback`,
     tokens, `latency`, `cost_usd`, `retries`, `response`, `details` (what evaluators and systems
-    kept), `output` (other fields the system changed), and `context`: a text, true where it is
-    that of the example, null where it was not kept.
+    stored), `output` (other fields the system changed), and `context`: a text, true where it is
+    that of the example, null where it was not stored.
     """
+    return next(open_examples(result, index, [example]))
+
+
+def open_examples(
+    result: EvalResult, index: ExampleIndex, examples: Sequence[int]
+) -> Iterator[dict[str, Any]]:
+    """As `open_example`. Each row is read once, and neighbors together."""
+    step = max(1, _AT_ONCE // max(1, len(index.systems)))
+    for start in range(0, len(examples), step):
+        places = {
+            example: [
+                (system, index.where(position))
+                for system, position in sorted(index.rows_by_system(example).items())
+            ]
+            for example in examples[start : start + step]
+        }
+        wanted = sorted(place for of_example in places.values() for _, place in of_example)
+        rows = _read_places(result.rows, wanted)
+        texts = {} if result.texts is None else _read_places(result.texts, wanted)
+        for example, of_example in places.items():
+            found = [(n, rows[place], texts.get(place, Texts())) for n, place in of_example]
+            yield _open(index, example, found)
+
+
+def _read_places(items: Sequence[_Item], places: Iterable[int]) -> dict[int, _Item]:
+    found: dict[int, _Item] = {}
+    for _, group in groupby(enumerate(places), lambda numbered: numbered[1] - numbered[0]):
+        neighbors = [place for _, place in group]
+        found.update(zip(neighbors, items[neighbors[0] : neighbors[-1] + 1], strict=True))
+    return found
+
+
+def _open(
+    index: ExampleIndex, example: int, found: Sequence[tuple[int, EvalRow, Texts]]
+) -> dict[str, Any]:
     dataset, example_id, repeat = index.keys[example]
-    rows = index.rows_by_system(example)
-    places = {system: index.where(position) for system, position in rows.items()}
-    kept = {
-        system: Texts() if result.texts is None else result.texts[place]
-        for system, place in places.items()
-    }
-    given = next((texts.example for texts in kept.values() if texts.example is not None), None)
+    given = next((texts.example for _, _, texts in found if texts.example is not None), None)
     reading = Reading.of(given)
-    return {
+    data = {
         "example": example,
         "dataset": list(index.datasets)[dataset],
         "id": example_id,
         "repeat": repeat,
         "kept": given is not None,
-        "question": _cut(reading.question),
-        "gold": [_cut(text) for text in reading.gold],
-        "context": _cut(reading.context),
-        "evidence": [_cut(text) for text in reading.evidence],
-        "fields": _cut(reading.rest),
-        "rows": [
-            _row(system, result.rows[place], kept[system], reading, given)
-            for system, place in sorted(places.items())
-        ],
+        "question": reading.question,
+        "gold": reading.gold,
+        "context": reading.context,
+        "evidence": reading.evidence,
+        "fields": reading.rest,
+        "rows": [_describe_row(n, row, texts, reading, given) for n, row, texts in found],
     }
+    return _make_plain(data)
 
 
-def _row(
+def _describe_row(
     system: int,
     row: EvalRow,
     texts: Texts,
@@ -65,46 +96,54 @@ def _row(
 ) -> dict[str, Any]:
     metadata = row.metadata
     output = texts.output or {}
-    details = {key: value for key, value in metadata.items() if key not in _OF_ITS_OWN}
-    changed = {
-        str(key): value
-        for key, value in output.items()
-        if key not in _SHOWN_OUTPUT and (given is None or given.get(key) != value)
-    }
     return {
         "system": system,
-        "scores": {name: _rounded(value) for name, value in row.scores.items()},
-        "missing": {name: _cut(reason) for name, reason in row.missing.items()},
-        "error": _cut(row.error),
-        "traceback": _cut(metadata.get("traceback")),
+        "scores": {name: _round(value) for name, value in row.scores.items()},
+        "missing": row.missing,
+        "error": row.error,
+        "traceback": metadata.get("traceback"),
         "input_tokens": row.input_tokens,
         "output_tokens": row.output_tokens,
         "response_tokens": row.response_tokens,
-        "latency": _rounded(row.latency),
+        "latency": _round(row.latency),
         "cost_usd": formats.finite(metadata.get("cost_usd")),
         "retries": formats.finite(metadata.get("retries")),
         "cached": row.cached,
-        "response": _cut(row.response),
-        "context": _context(texts, reading),
-        "details": _cut(to_json_safe(details)) if details else {},
-        "output": _cut(to_json_safe(changed)) if changed else {},
+        "response": row.response,
+        "context": _find_context(texts, reading),
+        "details": {key: value for key, value in metadata.items() if key not in _OF_ITS_OWN},
+        "output": {
+            str(key): value
+            for key, value in output.items()
+            if key not in _SHOWN_OUTPUT and (given is None or given.get(key) != value)
+        },
     }
 
 
-def _context(texts: Texts, reading: Reading) -> str | bool | None:
+def _find_context(texts: Texts, reading: Reading) -> str | bool | None:
     if texts.output is None:
         return None
     made = context_of(pass_on(texts.example or {}, texts.output), texts.example)
-    return True if made == reading.context and made is not None else _cut(made)
+    return True if made == reading.context and made is not None else made
 
 
-def _rounded(value: float) -> float | None:
-    """What nobody can see need not be sent."""
+def _round(value: float) -> float | None:
+    """A number to as many digits as anybody can see."""
     return round(value, 7) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
+def _make_plain(data: dict[str, Any]) -> dict[str, Any]:
+    """JSON data in which every text is cut to what a page can bear."""
+    try:
+        text = to_json(data)
+    except TypeError:  # a result that was not stored may hold any value
+        data = to_json_safe(data)
+        text = to_json(data)
+    plain: dict[str, Any] = from_json(text)
+    return _cut(plain) if len(text) > LONGEST else plain
+
+
 def _cut(value: Any) -> Any:
-    """The value with every text in it cut to what a page can bear."""
     if isinstance(value, str):
         if len(value) <= LONGEST:
             return value

@@ -1,4 +1,4 @@
-"""Opened examples as a file holds them: all texts in one, and beside it what refers to them.
+"""Opened examples as a file holds them: all texts in one, and next to it what refers to them.
 
 A search goes through the texts as they are inflated, and parses nothing. So every text of an
 example stands there once, and a context that a system passed on is told by the parts of the
@@ -8,12 +8,13 @@ a text, to the base of 36; `packing.ts` puts an example together again.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 import attrs
+
+from cbcore.json_data import to_json
 
 EXAMPLE_END, TEXT_END, ESCAPE = "\x1e", "\x1f", "\x10"
 """What stands between examples, and between the texts of one; and before what is neither."""
@@ -27,6 +28,7 @@ _LONGEST = 200_000
 """Characters of a context that is looked through for the parts of another."""
 _SEAM = 60
 """Characters on either side of where parts meet, which a search finds as they stand there."""
+_NUMBERS = (int, float)
 _LARGEST_PLANE = "\uffff"
 """Above it, a browser counts a character as two."""
 
@@ -45,17 +47,17 @@ class Packed:
         return len(self.texts)
 
 
-def packed(opened: Mapping[str, Any]) -> Packed:
-    """One example, as `opened` gives it. Its dataset is left to the columns."""
+def pack(opened: Mapping[str, Any]) -> Packed:
+    """One example, as `open_example` gives it. Its dataset is left to the columns."""
     texts = _Texts()
     example = {key: value for key, value in opened.items() if key not in ("rows", "dataset")}
-    structure = texts.replaced(example)
-    structure["rows"] = [_row(row, opened["context"], texts) for row in opened["rows"]]
+    structure = texts.replace(example)
+    structure["rows"] = [_pack_row(row, opened["context"], texts) for row in opened["rows"]]
     texts.number(str(opened["id"]))
-    return Packed(texts.joined(), json.dumps(structure, separators=(",", ":")))
+    return Packed(texts.join(), to_json(structure).decode())
 
 
-def together(examples: list[Packed]) -> Packed:
+def join_packed(examples: list[Packed]) -> Packed:
     """Several examples, one after another."""
     return Packed(
         EXAMPLE_END.join(example.texts for example in examples),
@@ -63,18 +65,18 @@ def together(examples: list[Packed]) -> Packed:
     )
 
 
-def _row(row: Mapping[str, Any], original: str | None, texts: _Texts) -> dict[str, Any]:
-    """What a row says; what it does not is left out."""
-    told = {k: v for k, v in row.items() if v is not None and v is not False and v != {}}
-    context = told.pop("context", None)
-    structure: dict[str, Any] = texts.replaced(told)
+def _pack_row(row: Mapping[str, Any], original: str | None, texts: _Texts) -> dict[str, Any]:
+    """What is known of a row; what is not is left out."""
+    known = {k: v for k, v in row.items() if v is not None and v is not False and v != {}}
+    context = known.pop("context", None)
+    structure: dict[str, Any] = texts.replace(known)
     if isinstance(context, str) and original:
         parts = parts_of(context, original)
-        structure["context"] = texts.replaced(parts)
+        structure["context"] = texts.replace(parts)
         for seam in _seams(parts, context):
             texts.number(seam)
     elif context is not None:
-        structure["context"] = texts.replaced(context)
+        structure["context"] = texts.replace(context)
     return structure
 
 
@@ -87,22 +89,25 @@ class _Texts:
     def number(self, text: str) -> str:
         return _in_base_36(self._numbers.setdefault(text, len(self._numbers)))
 
-    def replaced(self, value: Any) -> Any:
+    def replace(self, value: Any) -> Any:
         """Plain data with the number of a text in the place of every string."""
         kind = type(value)  # plain data has no others
         if kind is str:
             return self.number(value)
         if kind is dict:
-            return {key: self.replaced(part) for key, part in value.items()}
+            return {
+                key: part if type(part) in _NUMBERS else self.replace(part)
+                for key, part in value.items()
+            }
         if kind is list:
-            return [self.replaced(part) for part in value]
+            return [self.replace(part) for part in value]
         return value
 
-    def joined(self) -> str:
-        return TEXT_END.join(map(_escaped, self._numbers))
+    def join(self) -> str:
+        return TEXT_END.join(map(_escape, self._numbers))
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """A text without what ends one, nor half a character, which no bytes can hold."""
     if _UNUSUAL.search(text) is None:
         return text

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
 
 from cbcore.contexts import FORMS
 from cbcore.contexts import context_of as read_context
-from cbcore.json_data import to_json_safe
-from cbcore.results import EvalRow, Texts
 from cbcore.texts import context_twin, joined_turns
 
 _LINE = 160
@@ -42,7 +40,7 @@ class Reading:
         told = example[question] if question else ""
         if question is None and twin is None and context is None:
             told = joined_turns(example.get("turns")) or ""
-        gold = {text: None for name in _GOLD for text in _texts(example.get(name))}
+        gold = {text: None for name in _GOLD if name in example for text in _texts(example[name])}
         shown = {question, "id", *FORMS, *_GOLD, *_EVIDENCE, *_FACTS}
         shown |= {"turns"} if told and told == joined_turns(example.get("turns")) else set()
         return cls(
@@ -51,7 +49,7 @@ class Reading:
             context=context,
             evidence=list(_evidence(example)),
             rest={
-                str(name): to_json_safe(value)
+                str(name): value
                 for name, value in example.items()
                 if name not in shown and value not in (None, "", [], {})
             },
@@ -80,42 +78,6 @@ def beginning(text: str) -> str:
     return " ".join(text[: 4 * _LINE].split())[:_LINE]
 
 
-def searched_text(rows: Sequence[EvalRow], texts: Sequence[Texts]) -> str:
-    """All texts of an example and its rows, for a search."""
-    parts: list[str] = []
-    given = next((kept.example for kept in texts if kept.example is not None), None)
-    parts += _strings(given)
-    for row in rows:
-        parts += _strings_of_row(row)
-    for kept in texts:
-        output = kept.output or {}
-        parts += _strings({k: v for k, v in output.items() if not given or given.get(k) != v})
-    return "\n".join(parts)
-
-
-def holds(value: Any, term: str) -> bool:
-    """Whether a text of an example, of an output or of a row has a term in it, in lower case."""
-    texts = _strings_of_row(value) if isinstance(value, EvalRow) else _strings(value)
-    return any(term in text.lower() for text in texts)
-
-
-def _strings_of_row(row: EvalRow) -> Iterator[str]:
-    yield str(row.example_id)
-    yield from filter(None, (row.response, row.error, *row.missing.values()))
-    yield from _strings(row.metadata)
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for part in value.values():
-            yield from _strings(part)
-    elif isinstance(value, list | tuple):
-        for part in value:
-            yield from _strings(part)
-
-
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) and value != ""
 
@@ -135,7 +97,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 def _evidence(example: Mapping[str, Any]) -> Iterable[str]:
     """The sentences that the answer rests on, as the dataset names them."""
-    yield from (text for name in _EVIDENCE for text in _texts(example.get(name)))
+    yield from (text for name in _EVIDENCE if name in example for text in _texts(example[name]))
     facts, documents = (example.get(name) for name in _FACTS)
     if not isinstance(facts, list | tuple) or not isinstance(documents, list | tuple):
         return

@@ -7,8 +7,8 @@ from cb_reporters.page.index import ERROR, MISSING, ExampleIndex
 _PARTS = 4
 
 
-def sampled(index: ExampleIndex, most: int) -> list[int]:
-    """At most so many examples, in their order: of each system's outcomes the same number.
+def sample(index: ExampleIndex, most: int) -> list[int]:
+    """At most N examples, in their order: the same number of each system's outcomes.
 
     An outcome is an error, a missing score, or the part of the range the score is in. Examples
     are taken evenly from the whole, so that the same rows give the same sample.

@@ -115,7 +115,7 @@ class Survey:
 
     def causes(self) -> list[Cause]:
         """As `causes_of`."""
-        return self._causes.found()
+        return self._causes.group()
 
     def mean_costs(self) -> dict[str, float]:
         """What an example costs, of the systems all of whose rows tell it."""

@@ -12,7 +12,7 @@ import attrs
 
 from cb_reporters.server import listing
 from cb_reporters.server.joining import joined
-from cb_reporters.server.shelves import Shelf
+from cb_reporters.server.sources import Source
 from cb_reporters.server.viewing import Viewed, Views
 from cbcore.exceptions import CBError, UsageError
 from cbcore.results import EvalResult
@@ -37,9 +37,9 @@ class Answer:
 
 @attrs.frozen
 class Site:
-    """The runs of a shelf as pages: a list, each run, and any two beside each other."""
+    """The runs of a source as pages: a list, each run, and any two beside each other."""
 
-    shelf: Shelf
+    source: Source
     views: Views = attrs.Factory(Views)
 
     def answer(self, path: str, query: str) -> Answer:
@@ -57,23 +57,23 @@ class Site:
     def _answer(self, parts: list[str], query: str) -> Answer:
         match parts:
             case [""]:
-                return Answer(listing.listing(self.shelf.entries()))
+                return Answer(listing.listing(self.source.entries()))
             case ["compare"]:
                 return self._picked(query)
-            case ["run", run_id, *rest] if self.shelf.entry(run_id) is not None:
+            case ["run", run_id, *rest] if self.source.entry(run_id) is not None:
                 return self._of_run(self._run(run_id), rest, query)
             case ["compare", one, other, *rest] if self._are_known(one, other):
                 return self._of_run(self._pair(one, other), rest, query)
         return _not_found(parts)
 
     def _are_known(self, *run_ids: str) -> bool:
-        return all(self.shelf.entry(run_id) is not None for run_id in run_ids)
+        return all(self.source.entry(run_id) is not None for run_id in run_ids)
 
     def _picked(self, query: str) -> Answer:
         picked = parse_qs(query).get("run", [])
         if len(picked) != 2:
             note = f"Two runs can be compared; {len(picked)} were ticked."
-            return Answer(listing.listing(self.shelf.entries(), note), status=400)
+            return Answer(listing.listing(self.source.entries(), note), status=400)
         one, other = (quote(run_id, safe="") for run_id in picked)
         return Answer("", status=303, location=f"compare/{one}/{other}/")
 
@@ -101,27 +101,29 @@ class Site:
     def _run(self, run_id: str) -> Viewed:
         def make() -> Viewed:
             return Viewed(
-                lambda: self.shelf.open(run_id),
+                lambda: self.source.open(run_id),
                 lambda: self._version(run_id),
-                glance=lambda: self.shelf.open(run_id, summed_up=False),
+                glance=lambda: self.source.open(run_id, is_summed_up=False),
             )
 
         return self.views.get(run_id, make)
 
     def _pair(self, one: str, other: str) -> Viewed:
-        def read(*, summed_up: bool = True) -> EvalResult:
-            first, second = (self.shelf.open(run, summed_up=summed_up) for run in (one, other))
-            return joined(first, second, _short(one, other), summed_up=summed_up)
+        def read(*, is_summed_up: bool = True) -> EvalResult:
+            first, second = (
+                self.source.open(run, is_summed_up=is_summed_up) for run in (one, other)
+            )
+            return joined(first, second, _short(one, other), is_summed_up=is_summed_up)
 
         def state() -> tuple[str, bool]:
             (first, is_live), (second, is_live_too) = self._version(one), self._version(other)
             return f"{first} {second}", is_live or is_live_too
 
-        glance = partial(read, summed_up=False)
+        glance = partial(read, is_summed_up=False)
         return self.views.get(f"{one} {other}", lambda: Viewed(read, state, glance=glance))
 
     def _version(self, run_id: str) -> tuple[str, bool]:
-        entry = self.shelf.entry(run_id)
+        entry = self.source.entry(run_id)
         return ("gone", False) if entry is None else (entry.version, entry.is_live)
 
 

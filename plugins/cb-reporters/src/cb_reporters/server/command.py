@@ -10,10 +10,10 @@ from cbcore.cli.kit import Settings, cache_option, echo, pass_settings, shared_o
 
 if TYPE_CHECKING:
     from cb_reporters.server.serving import Server
-    from cb_reporters.server.shelves import Shelf
+    from cb_reporters.server.sources import Source
 
 _MOST_LEFT_OUT = 5
-"""So many files that are not results are named one by one."""
+"""How many files that are not results are named one by one."""
 
 
 @click.command("view", short_help="Look at runs in a browser.")
@@ -32,7 +32,7 @@ _MOST_LEFT_OUT = 5
 def command(
     settings: Settings, /, run: str | None, cache_dir: str, port: int, no_browser: bool
 ) -> None:
-    """Serve the runs that are kept, or results in files, to a browser on this machine.
+    """Serve saved runs, or results in files, to a browser on this machine.
 
     Without an argument, all runs of --cache-dir are listed. RUN (an id or its beginning, `latest`,
     `latest~1`) opens one of them; FILE is a saved result; FOLDER holds a store, or saved results.
@@ -44,8 +44,8 @@ def command(
     from cb_reporters.server.serving import Server
 
     settings.configure_logging()
-    shelf, opened = _shelf(run, cache_dir)
-    with _bound(Server, shelf, port) as server:
+    source, opened = _find_source(run, cache_dir)
+    with _bound(Server, source, port) as server:
         address = server.guard.address + opened
         echo(address)
         all_runs = f"all runs: {server.guard.address}\n" if opened else ""
@@ -55,45 +55,46 @@ def command(
         _serve(server)
 
 
-def _shelf(run: str | None, cache_dir: str) -> tuple[Shelf, str]:
+def _find_source(run: str | None, cache_dir: str) -> tuple[Source, str]:
     """Where runs come from, and which page is opened first."""
     from pathlib import Path
     from urllib.parse import quote
 
-    from cb_reporters.server.shelves import FileShelf, StoreShelf
-    from cbcore.kept import find_kept, kept_runs, open_run
+    from cb_reporters.server.sources import FileSource, StoreSource
+    from cbcore.store.saved_runs import find_saved, is_file, saved_runs
 
     if run is None:
-        return StoreShelf(Path(cache_dir)), ""
+        return StoreSource(Path(cache_dir)), ""
     path = Path(run).expanduser()
-    if path.is_dir() and kept_runs(path):
-        return StoreShelf(path), ""
+    if path.is_dir() and saved_runs(path):
+        return StoreSource(path), ""
     if path.is_dir():
-        found = FileShelf.of_folder(path)
-        for file, reason in list(found.left_out.items())[:_MOST_LEFT_OUT]:
-            echo(f"Left out {file.name}: {reason}", err=True)
-        more = len(found.left_out) - _MOST_LEFT_OUT
+        folder = FileSource.of_folder(path)
+        for file, error in list(folder.left_out.items())[:_MOST_LEFT_OUT]:
+            echo(f"Left out {file.name}: {error.message.removeprefix(f'{file}: ')}", err=True)
+        more = len(folder.left_out) - _MOST_LEFT_OUT
         if more > 0:
             echo(f"Left out {more} more files that are not results.", err=True)
-        return found, ""
-    if path.is_file() or path.suffix or "/" in run:
-        open_run(str(path), cache_dir)  # what is wrong with it is told now
-        files = FileShelf([path])
-        return files, f"run/{quote(files.entries()[0].id, safe='')}/"
-    kept = find_kept(run, cache_dir)
-    return StoreShelf(Path(cache_dir)), f"run/{quote(kept.run_id, safe='')}/"
+        return folder, ""
+    if is_file(str(path)):
+        files = FileSource([path])
+        for entry in files.entries():
+            return files, f"run/{quote(entry.id, safe='')}/"
+        raise files.left_out[path]
+    saved = find_saved(run, cache_dir)
+    return StoreSource(Path(cache_dir)), f"run/{quote(saved.run_id, safe='')}/"
 
 
-def _bound(make: type[Server], shelf: Shelf, port: int) -> Server:
+def _bound(make: type[Server], source: Source, port: int) -> Server:
     from cb_reporters.server.answering import Site
     from cbcore.exceptions import UsageError
 
     try:
-        return make(Site(shelf), port)
+        return make(Site(source), port)
     except OSError as error:
         raise UsageError(
-            f"cannot listen on port {port}: {error.strerror}",
-            hint="leave --port out to get one that is free",
+            f"Port {port} cannot be used: {error.strerror}.",
+            hint="Leave --port out to use a free port.",
         ) from error
 
 

@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
-from operator import attrgetter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import attrs
 
 from cbcore import metrics_of
 from cbcore.exceptions import ResultError
-from cbcore.results import (
-    EvalResult,
-    EvalRow,
-    RowsBySystem,
-    SearchableTexts,
-    Texts,
-    sum_up,
-)
+from cbcore.results import EvalResult, EvalRow, RowsBySystem, Texts, sum_up
+from cbcore.store.rows import JoinedRows, StoredRows, StoredTexts
 
 _MOST_ROWS = 200_000
 """Of both runs, for which metrics are asked again."""
 
 
 def joined(
-    first: EvalResult, second: EvalResult, names: tuple[str, str], *, summed_up: bool = True
+    first: EvalResult, second: EvalResult, names: tuple[str, str], *, is_summed_up: bool = True
 ) -> EvalResult:
     """All rows of both, the systems of each called by its run's name as well.
 
     What compares systems is made anew, on the examples that both have: the baseline is the first
     system of the first run that leaves the context whole, or else its first system. Metrics are
     asked again where they can be made and the runs are not too large to wait for that. What is not
-    to be `summed_up` has the numbers of each run alone, and none of its rows is read.
+    to be `is_summed_up` has the numbers of each run alone, and none of its rows is read.
     """
     results, score = (first, second), first.config.get("score_field")
     renamed = [
@@ -47,17 +40,17 @@ def joined(
     }
     summary = _merged([result.summary for result in results], renamed)
     estimates = _merged([result.estimates for result in results], renamed)
-    metrics = _metrics(first, second) if summed_up else []
+    metrics = _metrics(first, second) if is_summed_up else []
     config: Any = {**first.config, "run_id": " and ".join(names), **_ending(results, names)}
     for kind in ("systems", "datasets", "evaluators"):
         config[kind] = _records(first, second, kind, renamed)
-    found = sum_up(parts if summed_up else {}, metrics, score, config=config)
+    found = sum_up(parts if is_summed_up else {}, metrics, score, config=config)
     if metrics:
         config = found.mark_idle(config)
     # For the page, which tells how each of them is made again.
     config = {**config, "compared": [result.config for result in results]}
     return EvalResult(
-        rows=_Rows([_Renamed(rows, system) for system, rows in parts.items()]),
+        rows=JoinedRows([_Renamed(rows, system) for system, rows in parts.items()]),
         summary={
             system: {**values, **found.summary.get(system, {})}
             for system, values in summary.items()
@@ -68,7 +61,7 @@ def joined(
         estimates={**estimates, **{s: e for s, e in found.estimates.items() if e}},
         undecided=found.undecided,
         verdicts=found.verdicts,
-        texts=_together([_texts_of(*of_run) for of_run in zip(results, grouped, strict=True)]),
+        texts=_join_texts(results),
     )
 
 
@@ -119,40 +112,10 @@ def _records(
 
 
 def _by_system(result: EvalResult) -> dict[str, Sequence[EvalRow]]:
-    """The rows of each system; those of a kept run stay where they are until they are read."""
-    rows = result.rows
-    if isinstance(rows, RowsBySystem):
-        return {part[0].system: part for part in rows.parts if part}
-    found: dict[str, list[int]] = {}
-    for place, row in enumerate(rows):
-        found.setdefault(row.system, []).append(place)
-    return {system: _Picked(rows, places) for system, places in found.items()}
-
-
-class _Lazy(Sequence[Any]):
-    """A sequence whose items are made when they are asked for."""
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return [self._item(i) for i in range(*index.indices(len(self)))]
-        return self._item(range(len(self))[index])
-
-    def _item(self, index: int) -> Any:
-        raise NotImplementedError
-
-
-@attrs.frozen(eq=False)
-class _Picked(_Lazy):
-    """Some of many, by their places."""
-
-    items: Sequence[Any]
-    places: Sequence[int]
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-    def _item(self, index: int) -> Any:
-        return self.items[self.places[index]]
+    """The rows of each system; those of a store stay there until they are read."""
+    if isinstance(result.rows, RowsBySystem):
+        return {part[0].system: part for part in result.rows.parts if part}
+    return {system: rows for system, rows in result.rows_by_system().items() if rows}
 
 
 @attrs.frozen(eq=False)
@@ -166,74 +129,28 @@ class _Renamed(Sequence[Any]):
         return len(self.rows)
 
     def __iter__(self) -> Iterator[EvalRow]:
-        return map(self._renamed, self.rows)
+        return map(self._rename, self.rows)
 
     def __getitem__(self, index: Any) -> Any:
         found = self.rows[index]
-        return self._renamed(found) if isinstance(found, EvalRow) else [*map(self._renamed, found)]
+        return self._rename(found) if isinstance(found, EvalRow) else [*map(self._rename, found)]
 
-    def _renamed(self, row: EvalRow) -> EvalRow:
-        return EvalRow(self.name, *_others_of(row))
-
-
-_others_of = attrgetter(*[field.name for field in dataclasses.fields(EvalRow)][1:])
+    def _rename(self, row: EvalRow) -> EvalRow:
+        return dataclasses.replace(row, system=self.name)
 
 
-@attrs.frozen(eq=False)
-class _Joined(_Lazy):
-    parts: Sequence[Sequence[Any]]
-
-    def __len__(self) -> int:
-        return sum(map(len, self.parts))
-
-    def __iter__(self) -> Iterator[Any]:
-        for part in self.parts:
-            yield from part
-
-    def _item(self, index: int) -> Any:
-        for part in self.parts:
-            if index < len(part):
-                return part[index]
-            index -= len(part)
-        raise IndexError(index)
-
-
-class _Rows(_Joined, RowsBySystem):
-    """All rows, those of each system together."""
-
-
-class _Texts(_Joined, SearchableTexts):
-    """Texts of kept runs, which are searched as they are stored."""
-
-    def places_with(self, term: str, holds: Callable[[Any], bool]) -> Iterator[int]:
-        start = 0
-        for part in self.parts:
-            if isinstance(part, SearchableTexts):
-                yield from (start + place for place in part.places_with(term, holds))
-            start += len(part)
-
-
-def _together(parts: Sequence[Sequence[Texts]]) -> Sequence[Texts]:
-    are_stored = all(isinstance(part, SearchableTexts) for part in parts)
-    return _Texts(parts) if are_stored else _Joined(parts)
-
-
-@attrs.frozen(eq=False)
-class _NoTexts(_Lazy):
-    length: int
-
-    def __len__(self) -> int:
-        return self.length
-
-    def _item(self, index: int) -> Texts:
-        return Texts()
-
-
-def _texts_of(result: EvalResult, parts: dict[str, Sequence[EvalRow]]) -> Sequence[Texts]:
-    """The texts behind the rows, in the order of the parts."""
-    if result.texts is None:
-        return _NoTexts(len(result.rows))
-    places = [
-        place for part in parts.values() if isinstance(part, _Picked) for place in part.places
-    ]
-    return _Picked(result.texts, places) if places else result.texts
+def _join_texts(results: Sequence[EvalResult]) -> Sequence[Texts] | None:
+    """The texts behind the rows, system by system."""
+    if all(result.texts is None for result in results):
+        return None
+    parts = [part for result in results for part in getattr(result.rows, "parts", ())]
+    if stored := [part for part in parts if isinstance(part, StoredRows)]:
+        return StoredTexts(stored)
+    found = []
+    for result in results:
+        by_system: dict[str, list[Texts]] = {system: [] for system in result.systems}
+        texts = result.texts or [Texts()] * len(result.rows)
+        for row, text in zip(result.rows, texts, strict=True):
+            by_system[row.system].append(text)
+        found += [text for part in by_system.values() for text in part]
+    return found

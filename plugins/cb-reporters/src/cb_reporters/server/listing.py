@@ -9,7 +9,7 @@ from html import escape
 from urllib.parse import quote
 
 from cb_reporters import formats
-from cb_reporters.server.shelves import Entry
+from cb_reporters.server.sources import Entry
 from cbcore.texts import visible
 
 _STYLE = """
@@ -65,7 +65,7 @@ def listing(entries: Sequence[Entry], note: str = "") -> str:
         else ""
     )
     told = f'<p role="alert">{_text(note)}</p>' if note else ""
-    empty = "<p>No run is kept here yet.</p>" if not entries else ""
+    empty = "<p>There are no saved runs here yet.</p>" if not entries else ""
     return _document(
         "Runs",
         f"{told}{empty}<form action='compare' method='get'>{compare}<ul>{lines}</ul></form>",

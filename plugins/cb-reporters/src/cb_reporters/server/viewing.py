@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from cb_reporters.page import Query, Scan, Survey, find, opened
+from cb_reporters.page import Query, Scan, Survey, find, open_example
 from cb_reporters.server.looking import Opened, carried_over
 from cbcore.boundary import contained
 from cbcore.results import EvalResult
@@ -134,7 +134,7 @@ class Viewed:
                 index = run.survey.index
                 found = index.locate(parameters.get("id", ""), parameters.get("dataset"), number)
                 if found is not None:
-                    return opened(run.result, index, found)
+                    return open_example(run.result, index, found)
                 if run.is_whole:
                     return None
                 reading = self._reading

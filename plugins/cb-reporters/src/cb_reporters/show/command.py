@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 def command(settings: Settings, /, run: str, example: str | None, **chosen: Any) -> None:
     """Show examples of a RUN: question, gold, each response, and what was dropped of the context.
 
-    RUN is the id of a kept run or its beginning, `latest`, or a saved result. With neither an
+    RUN is the id of a saved run or its beginning, `latest`, or a saved result. With neither an
     EXAMPLE nor a choice, examples are listed. Where there are no colours (NO_COLOR, or no
     terminal), what was dropped stands in [- -] and what was added in {+ +}.
 
@@ -58,7 +58,7 @@ def command(settings: Settings, /, run: str, example: str | None, **chosen: Any)
     from cb_reporters.show.choosing import known_system, looked_up
     from cb_reporters.show.looks import Look, listed
     from cb_reporters.show.painting import Paint
-    from cbcore.kept import open_run
+    from cbcore.api import open_run
 
     settings.configure_logging()
     _check(example, chosen)

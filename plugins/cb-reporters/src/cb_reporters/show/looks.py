@@ -39,7 +39,7 @@ class Look:
         repeat = f", repeat {example.repeat}" if example.repeat else ""
         yield self.paint(f"example {example.example_id!r}{of}{repeat}", "head")
         if example.given is None:
-            yield self.paint("its texts were not kept: only what its rows say is shown", "faint")
+            yield self.paint("its texts were not stored: only what its rows say is shown", "faint")
         if reading.question:
             yield from self._labelled("question", reading.question)
         for gold in reading.gold:

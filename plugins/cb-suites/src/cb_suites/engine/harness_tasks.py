@@ -19,8 +19,7 @@ from cb_suites.harness.own_requests import OwnExamples, own_filters, own_task
 from cb_suites.harness.scoring import HarnessMetrics, HarnessScorer
 from cb_suites.harness.shots import DEFAULT_SEED
 from cb_suites.harness.task import HarnessTask, check_usable
-from cbcore.assembly import Benchmark, Builder, Part, Scorer
-from cbcore.provenance import describe
+from cbcore.assembly import Benchmark, Builder, Built
 from cbcore.settings import RunSettings
 
 
@@ -37,12 +36,12 @@ class HarnessMaker:
         instruction: str | None = self.settings.get("system-instruction")
         return instruction
 
-    def make_benchmark(self, leaf: Leaf, outcome: TaskOutcome) -> tuple[Benchmark, Part | None]:
+    def make_benchmark(self, leaf: Leaf, outcome: TaskOutcome) -> tuple[Benchmark, Built | None]:
         """A task as a benchmark, and its dataset if it has one."""
         config = leaf.config
         task = HarnessTask.of(config, self._system_instruction)
         check_usable(task, sandboxed=self._runs_code_safely())
-        datasets: list[Part] = []
+        datasets: list[Built] = []
 
         def load(wanted: Any) -> Iterable[Any]:
             check = config.check(*ABOUT_DATA)
@@ -80,17 +79,14 @@ class HarnessMaker:
         outcome: TaskOutcome,
     ) -> Benchmark:
         config, settings = task.config, self.settings
-        repeats = config.repeats if config.repeats > 1 else settings.repeats
-        scorers = self._scorers(task, filters)
-        together = repeats > 1 and settings.evaluators is None
-        added = [self._build_scorer(wanted) for wanted in settings.added_evaluators]
+        evaluators = self._make_scorers(task, filters)
+        evaluators += [self._build(wanted) for wanted in settings.added_evaluators]
         _tell(outcome, task, filters, asked=settings.evaluators is not None)
         return Benchmark(
             leaf.key,
             examples,
-            [*([] if together else scorers), *added],
-            repeats=repeats,
-            pooled=tuple(scorers) if together else (),
+            evaluators,
+            repeats=config.repeats if config.repeats > 1 else settings.repeats,
             main_score=config.primary_score or next((m.name for m in task.metrics), None),
             required=False,
         )
@@ -100,21 +96,20 @@ class HarnessMaker:
         seeds = (config.seed, fewshot.get("seed"), self.settings.seed, DEFAULT_SEED)
         return next(int(seed) for seed in seeds if seed is not None)
 
-    def _scorers(self, task: HarnessTask, filters: Sequence[Filter]) -> list[Scorer]:
+    def _make_scorers(self, task: HarnessTask, filters: Sequence[Filter]) -> list[Built]:
         """A scorer behind each filter; or the evaluators that the user named."""
         if self.settings.evaluators is not None:
-            return [self._build_scorer(wanted) for wanted in self.settings.evaluators]
+            return [self._build(wanted) for wanted in self.settings.evaluators]
         if self._metrics is None:
             self._metrics = HarnessMetrics()
-            record = describe(self._metrics, name=self._metrics.name)
-            self.builder.share(Part(self._metrics, record))
+            self._build(self._metrics)
         own = [HarnessScorer(task, one, first=i == 0) for i, one in enumerate(filters)]
         for scorer in own:
             self._metrics.add(scorer)
-        return [Scorer.of(Part(one)) for one in own]
+        return [Built(one) for one in own]
 
-    def _build_scorer(self, wanted: Any) -> Scorer:
-        return Scorer.of(self.builder.share(build_part(self.builder, "evaluator", wanted)))
+    def _build(self, wanted: Any) -> Built:
+        return self.builder.share(build_part(self.builder, "evaluator", wanted))
 
     def _runs_code_safely(self) -> bool:
         offered = self.builder.catalog.components("evaluator")

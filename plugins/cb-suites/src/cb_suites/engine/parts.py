@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cb_suites.engine.untrusted import Check
-from cbcore.assembly import Builder, Part
+from cbcore.assembly import Builder, Built
 
 
 def build_part(
@@ -15,7 +15,7 @@ def build_part(
     wanted: Any,
     extra: Mapping[str, Any] | None = None,
     check: Check | None = None,
-) -> Part:
+) -> Built:
     """As `Builder.build`. The record has no spec, since the user asked for the suite."""
     part = builder.build(kind, wanted, extra, check)
     part.record.pop("spec", None)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from importlib import metadata
 from typing import Any
 
 import attrs
@@ -12,11 +13,13 @@ from cb_suites.engine.filters import Pipeline
 from cb_suites.engine.formats import Format
 from cb_suites.engine.reading import Reading, normalized
 from cb_suites.engine.sending import Parcel
+from cbcore.assembly import Built
 from cbcore.columns import bound_to_system
 from cbcore.exceptions import MissingScoreError, ScoringError
-from cbcore.identity import identity_of
+from cbcore.protocols import Cost
 from cbcore.results import Scored
 from cbcore.scoring import response_of
+from cbcore.store.identity import Identities
 
 
 class ReadAnswer:
@@ -80,11 +83,12 @@ class TaskScorer:
     @property
     def identity(self) -> dict[str, Any]:
         """All that can change a score: the evaluator, the filter and the format."""
-        steps = [self.pipeline.name, self.pipeline.written, *self.pipeline.functions]
+        key_of = Identities().key_of
         return {
-            "evaluator": identity_of(self.evaluator, record=self.record).hex(),
-            "filter": steps,
-            "format": None if self.format is None else identity_of(self.format).hex(),
+            "version": metadata.version("cb-suites"),
+            "evaluator": key_of(self.evaluator, self.record),
+            "filter": [self.pipeline.name, self.pipeline.written, *self.pipeline.functions],
+            "format": None if self.format is None else key_of(self.format),
             "first": self.first,
         }
 
@@ -105,13 +109,15 @@ class TaskScorer:
         read = getattr(self.evaluator, "read_columns", None)
         return {} if read is None else dict(read(original, processed))
 
-    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Any:
-        return self.score_all(original, [processed])
+    def score(
+        self, original: Mapping[str, Any], processed: Mapping[str, Any]
+    ) -> dict[str, float] | Scored:
+        return self._score(original, [processed])
 
-    def score_all(
+    def _score(
         self, original: Mapping[str, Any], outputs: Sequence[Mapping[str, Any]]
     ) -> dict[str, float] | Scored:
-        """Score the outputs of one document together: what the filter leaves, averaged."""
+        """The scores of what the filter leaves of the outputs, averaged."""
         shown = self._shown(original, outputs)
         return self._averaged([self.evaluator.score(original, output) for output in shown])
 
@@ -165,16 +171,33 @@ class TaskScorer:
 
 
 @attrs.frozen
+class PoolingTaskScorer(TaskScorer):
+    """A `TaskScorer` whose filter chooses among all responses to a document."""
+
+    def score_repeats(
+        self, original: Mapping[str, Any], outputs: Sequence[Mapping[str, Any]]
+    ) -> dict[str, float] | Scored:
+        return self._score(original, outputs)
+
+
+@attrs.frozen
 class AwaitedTaskScorer(TaskScorer):
     """A `TaskScorer` whose evaluator is awaited."""
 
-    async def ascore(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Any:
-        return await self.ascore_all(original, [processed])
+    @property
+    def max_cost(self) -> Callable[[Mapping[str, Any]], Cost]:
+        """What scoring one response costs at most, if the evaluator declares that."""
+        declared: Callable[[Mapping[str, Any]], Cost] = self.evaluator.max_cost
+        return declared
 
-    async def ascore_all(
+    async def ascore(
+        self, original: Mapping[str, Any], processed: Mapping[str, Any]
+    ) -> dict[str, float] | Scored:
+        return await self._ascore(original, [processed])
+
+    async def _ascore(
         self, original: Mapping[str, Any], outputs: Sequence[Mapping[str, Any]]
     ) -> dict[str, float] | Scored:
-        """As `score_all`, awaited."""
         scored: list[Any] = []
         for output in self._shown(original, outputs):
             try:
@@ -191,6 +214,16 @@ class AwaitedTaskScorer(TaskScorer):
             await self.evaluator.aclose()
 
 
+@attrs.frozen
+class AwaitedPoolingTaskScorer(AwaitedTaskScorer):
+    """A `PoolingTaskScorer` whose evaluator is awaited."""
+
+    async def ascore_repeats(
+        self, original: Mapping[str, Any], outputs: Sequence[Mapping[str, Any]]
+    ) -> dict[str, float] | Scored:
+        return await self._ascore(original, outputs)
+
+
 def _add_costs(costs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     total: dict[str, Any] = {}
     for cost in costs:
@@ -204,16 +237,14 @@ def score_key(name: str, pipeline: str, *, first: bool) -> str:
     return name if first else f"{name},{pipeline}"
 
 
-def task_scorer(
-    evaluator: Any,
-    pipeline: Pipeline,
-    task_format: Format | None,
-    *,
-    first: bool,
-    record: Mapping[str, Any] | None = None,
-) -> Any:
+def make_scorer(
+    evaluator: Built, pipeline: Pipeline, task_format: Format | None, *, first: bool
+) -> Built:
     """The evaluator behind a filter and a format; itself, where neither changes anything."""
     if first and not pipeline.steps and task_format is None:
         return evaluator
-    kind = AwaitedTaskScorer if hasattr(evaluator, "ascore") else TaskScorer
-    return kind(evaluator, pipeline, task_format, first, record)
+    kind: type[TaskScorer] = PoolingTaskScorer if pipeline.pools else TaskScorer
+    if hasattr(evaluator.value, "ascore"):
+        kind = AwaitedPoolingTaskScorer if pipeline.pools else AwaitedTaskScorer
+    scorer = kind(evaluator.value, pipeline, task_format, first, evaluator.record)
+    return Built(scorer, is_automatic=evaluator.is_automatic)

@@ -135,23 +135,26 @@ class SuiteRun:
 
     def cb_summarize(self, run: Run, result: EvalResult) -> Section:
         """The table of all suites; problems are appended to those of the result."""
-        failures = {key: run.failures[key] for key in self.metrics if key in run.failures}
-        lines, problems = self.make_table(_group_rows(result), failures)
+        rows = _group_rows(result)
+        lines, problems = self._make_table(rows, self._find_failures(run, rows))
         result.problems += problems
         columns = dict(COLUMNS)
         if any("by" in line for line in lines):
             columns["by"] = "by"
         return Section("Suites", lines, columns=columns)
 
-    def make_table(
+    def _find_failures(self, run: Run, rows: Mapping[str, Sequence[EvalRow]]) -> Mapping[str, str]:
+        """The reasons of tasks that the run could not finish, which are in its problems already."""
+        if not run.stopped or rows.keys() - run.stopped.keys():
+            return run.failures
+        begun = {row.dataset for part in rows.values() for row in part}
+        reason = f"not begun, since the run stopped {', '.join(run.stopped)}"
+        return {**dict.fromkeys(self.metrics.keys() - begun, reason), **run.failures}
+
+    def _make_table(
         self, rows: Mapping[str, Sequence[EvalRow]], failures: Mapping[str, str]
     ) -> tuple[list[dict[str, Any]], list[str]]:
-        """The lines of the table, and its problems, from the rows of each system.
-
-        `failures` are the reasons of tasks that ended early.
-        """
-        for key, reason in failures.items():
-            self.outcomes[key].state, self.outcomes[key].reason = "failed", reason
+        """The lines of the table, and its problems, from the rows of each system."""
         for system, of_system in rows.items():
             units = Units.of(of_system, keyed=False)
             for key, scores in scores_by_row(of_system, self.metrics).items():
@@ -166,9 +169,16 @@ class SuiteRun:
                 self._tell_errors(key, rows, remarks)
         remarks += _unscored(rows, self.metrics)
         remarks += self._read_from_text()
+        failed = [
+            f"{outcome.leaf.path} {outcome.state}: {outcome.reason}"
+            for outcome in self.outcomes.values()
+            if outcome.state != "ran"
+        ]
+        for key in self.metrics.keys() & failures.keys():
+            self.outcomes[key].state, self.outcomes[key].reason = "failed", failures[key]
         table = SuiteTable(self.outcomes, list(rows))
         lines = table.lines(self.selection.roots)
-        return lines, list(dict.fromkeys([*table.problems, *remarks]))
+        return lines, list(dict.fromkeys([*failed, *table.problems, *remarks]))
 
     def _read_from_text(self) -> list[str]:
         """Of which systems choices were read from text, and what that cannot tell."""

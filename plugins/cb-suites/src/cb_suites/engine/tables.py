@@ -215,9 +215,6 @@ class SuiteTable:
 
     def lines(self, roots: Iterable[Node]) -> list[dict[str, Any]]:
         """Every node as one line, groups before their members, as often as it is reached."""
-        for outcome in self.tasks.values():
-            if outcome.state != "ran":
-                self.problems.append(f"{outcome.leaf.path} {outcome.state}: {outcome.reason}")
         return [line for root in roots for line in self._node(root, 0, ())]
 
     def _node(

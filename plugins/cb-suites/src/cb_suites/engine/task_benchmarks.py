@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from cb_suites.engine.class_tasks import ClassSays, asks_itself, made_task, with_class
-from cb_suites.engine.filters import Pipeline, make_pipeline
+from cb_suites.engine.filters import make_pipeline
 from cb_suites.engine.formats import Format, make_format
 from cb_suites.engine.harness_tasks import HarnessMaker
 from cb_suites.engine.locating import ABOUT_DATA
@@ -16,21 +16,16 @@ from cb_suites.engine.mapping import columns_for, unread_columns
 from cb_suites.engine.model import NO_FILTER, Leaf, TaskConfig
 from cb_suites.engine.parts import build_part
 from cb_suites.engine.running import format_name, task_examples
-from cb_suites.engine.scoring import ReadAnswer, task_scorer
+from cb_suites.engine.scoring import ReadAnswer, make_scorer
 from cb_suites.engine.tables import TaskOutcome
 from cbcore import columns, specs
-from cbcore.assembly import Benchmark, Builder, Part, Scorer, tasks_of
+from cbcore.assembly import Benchmark, Builder, Built, tasks_of
 from cbcore.exceptions import UsageError
 from cbcore.provenance import describe
 from cbcore.settings import RunSettings
 from cbcore.specs import Spec
 
 _F1 = "f1"
-
-
-def _make_read_answer() -> Part:
-    evaluator = ReadAnswer()
-    return Part(evaluator, describe(evaluator, name=evaluator.name))
 
 
 @attrs.define
@@ -40,7 +35,11 @@ class TaskMaker:
     settings: RunSettings
     builder: Builder
     harness: HarnessMaker
-    read_answer: Part = attrs.Factory(_make_read_answer)
+    _read_answer: Built = attrs.field(init=False)
+
+    @_read_answer.default
+    def _build_read_answer(self) -> Built:
+        return self.builder.build("evaluator", ReadAnswer())
 
     def make_benchmark(self, leaf: Leaf, outcome: TaskOutcome) -> tuple[Benchmark, list[Any]]:
         """A task as a benchmark, with its own metrics. Raises `CBError` if it cannot run."""
@@ -58,7 +57,7 @@ class TaskMaker:
         params = config.formats.get(name, {}) if name else {}
         catalog, check = self.builder.catalog, config.check("formats")
         task_format = make_format(name, params, catalog, check) if name else None
-        datasets: list[Part] = []
+        datasets: list[Built] = []
 
         def load(wanted: Any) -> Iterable[Any]:
             datasets.append(self._build("dataset", wanted, check=config.check(*ABOUT_DATA)))
@@ -70,14 +69,11 @@ class TaskMaker:
         chosen = self._scoring(config, says, task_format, dataset, outcome)
         where = config.origins.get("filter_list", config.origin)
         pipelines = [make_pipeline(p, where) for p in config.filters or (NO_FILTER,)]
-        repeats = config.repeats if config.repeats > 1 else self.settings.repeats
-        each: list[Scorer] = []
-        pooled: list[Scorer] = []
-        for position, pipeline in enumerate(pipelines):
-            for part, automatic in chosen:
-                behind = _behind_filter(part, pipeline, task_format, first=position == 0)
-                together = pipeline.pools and repeats > 1
-                (pooled if together else each).append(Scorer.of(behind, automatic=automatic))
+        evaluators = [
+            make_scorer(evaluator, pipeline, task_format, first=position == 0)
+            for position, pipeline in enumerate(pipelines)
+            for evaluator in chosen
+        ]
         outcome.filters = [pipeline.name for pipeline in pipelines]
         extra = {} if config.primary_score is None else {"score_field": config.primary_score}
         check = config.check("metrics")
@@ -86,9 +82,8 @@ class TaskMaker:
         benchmark = Benchmark(
             leaf.key,
             examples,
-            each,
-            repeats=repeats,
-            pooled=tuple(pooled),
+            evaluators,
+            repeats=config.repeats if config.repeats > 1 else self.settings.repeats,
             main_score=main_score or says.main_score,
             record=self._describe(leaf, dataset),
             required=False,
@@ -97,10 +92,10 @@ class TaskMaker:
 
     def _build(
         self, kind: str, wanted: Any, extra: Mapping[str, Any] | None = None, check: Any = None
-    ) -> Part:
+    ) -> Built:
         return build_part(self.builder, kind, wanted, extra, check)
 
-    def _describe(self, leaf: Leaf, dataset: Part | None) -> dict[str, Any]:
+    def _describe(self, leaf: Leaf, dataset: Built | None) -> dict[str, Any]:
         """The record of a task's dataset; one of its own is recorded as coming from this plugin."""
         if dataset is None:
             suite = self.builder.find("option", "cb-suites/suite")
@@ -116,15 +111,16 @@ class TaskMaker:
         config: TaskConfig,
         says: ClassSays,
         task_format: Format | None,
-        dataset: Part,
+        dataset: Built,
         outcome: TaskOutcome,
-    ) -> list[tuple[Part, bool]]:
-        """The evaluators of a task, each with whether it was chosen automatically."""
+    ) -> list[Built]:
+        """The evaluators of a task."""
         declared = _declared_metrics(config)
         outcome.shown = list(declared)
         of_task = {k: v for k, v in declared.items() if v is not None}
         outcome.higher_is_better = {**says.higher_is_better, **of_task}
-        chosen: list[tuple[Part, bool]] = []
+        asked: list[Built] = []
+        automatic: list[Built] = []
         reads = task_format is not None and getattr(task_format, "reads_answer", True)
         named = config.evaluators if config.evaluators is not None else self.settings.evaluators
         check = None if config.evaluators is None else config.check("evaluators")
@@ -132,22 +128,27 @@ class TaskMaker:
             for wanted in named:
                 spec = _evaluator_spec(wanted)
                 part = self._build("evaluator", spec, check=check)
-                chosen.append((self._mapped(part, spec, config, automatic=False), False))
+                asked.append(self._mapped(part, spec, config, automatic=False))
         elif not reads:
             tasks = tasks_of(dataset) or ("qa",)
             for part in self.builder.automatic_evaluators(tasks, dataset):
                 spec = Spec(part.component.qualified_name) if part.component else None
-                chosen.append((self._mapped(part, spec, config, automatic=True), True))
-        for message in unread_columns([part.value for part, _ in chosen], config):
+                automatic.append(self._mapped(part, spec, config, automatic=True))
+        values = [part.value for part in (*asked, *automatic)]
+        for message in unread_columns(values, config):
             self.builder.warn(message)
-        emitted = {name for part, _ in chosen for name in getattr(part.value, "emits", ())}
+        emitted = {name for value in values for name in getattr(value, "emits", ())}
         if (reads or config.doc_to_choice is not None) and "acc" not in emitted:
-            chosen.insert(0, (self.read_answer, False))
+            asked.insert(0, self._read_answer)
         added = [self._build("evaluator", wanted) for wanted in self.settings.added_evaluators]
-        chosen += [(part, False) for part in added]
-        return [(self.builder.share(part), automatic) for part, automatic in chosen]
+        share = self.builder.share
+        return [
+            *map(share, asked),
+            *(attrs.evolve(share(part), is_automatic=True) for part in automatic),
+            *map(share, added),
+        ]
 
-    def _mapped(self, part: Part, spec: Any, config: TaskConfig, *, automatic: bool) -> Part:
+    def _mapped(self, part: Built, spec: Any, config: TaskConfig, *, automatic: bool) -> Built:
         """An evaluator, pointed at the task's columns as far as it reads them."""
         mapping = columns_for(part.value, config, automatic=automatic)
         if not mapping:
@@ -164,16 +165,14 @@ class TaskMaker:
         return self._build("evaluator", columns.map_columns(part.value, **mapping))
 
 
-def _find_main_score(chosen: Sequence[tuple[Part, bool]], tasks: Sequence[str]) -> str | None:
+def _find_main_score(chosen: Sequence[Built], tasks: Sequence[str]) -> str | None:
     """The score that quality means if a task names none; None if its evaluators declare none.
 
     It is the first score of an evaluator that was named. Of automatic ones it is F1, else the
     first score of the only evaluator of a plugin that names the main task, else the first of all.
     """
     scores = [
-        (score, automatic)
-        for part, automatic in chosen
-        for score in getattr(part.value, "emits", ())
+        (score, part.is_automatic) for part in chosen for score in getattr(part.value, "emits", ())
     ]
     if not scores or not scores[0][1]:
         return scores[0][0] if scores else None
@@ -181,27 +180,18 @@ def _find_main_score(chosen: Sequence[tuple[Part, bool]], tasks: Sequence[str]) 
     if _F1 in installed:
         return _F1
     of_task = {}
-    for part, automatic in chosen:
-        if automatic and tasks and part.component and part.component.owner:
+    for part in chosen:
+        if part.is_automatic and tasks and part.component and part.component.owner:
             emits = _read_declared(part, "emits")
             if emits and tasks[0] in _read_declared(part, "applies_to"):
                 of_task[emits[0]] = part
     return next(iter(of_task)) if len(of_task) == 1 else installed[0]
 
 
-def _read_declared(evaluator: Part, field: str) -> Sequence[str]:
+def _read_declared(evaluator: Built, field: str) -> Sequence[str]:
     """The scores or tasks that an evaluator, or else its component, declares."""
     component = evaluator.component.described() if evaluator.component else None
     return getattr(evaluator.value, field, None) or getattr(component, field, None) or ()
-
-
-def _behind_filter(
-    part: Part, pipeline: Pipeline, task_format: Format | None, *, first: bool
-) -> Part:
-    """An evaluator that is shown what a filter and a format leave; itself, if they leave all."""
-    scorer = task_scorer(part.value, pipeline, task_format, first=first, record=part.record)
-    # One behind a filter has an identity that covers its record already.
-    return part if scorer is part.value else Part(scorer)
 
 
 def _evaluator_spec(wanted: Any) -> Any:

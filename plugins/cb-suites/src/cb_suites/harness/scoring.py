@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from importlib import metadata
 from typing import Any
 
 import attrs
@@ -55,6 +56,7 @@ class HarnessScorer:
     def identity(self) -> dict[str, Any]:
         """All that can change a score: the task as it is written, its functions, the filter."""
         return {
+            "version": metadata.version("cb-suites"),
             "task": self.task.written,
             "functions": list(self.task.functions),
             "filter": [self.filter.name, self.filter.written, *self.filter.functions],
@@ -62,9 +64,9 @@ class HarnessScorer:
         }
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scored:
-        return self.score_all(original, [processed])
+        return self.score_repeats(original, [processed])
 
-    def score_all(
+    def score_repeats(
         self, original: Mapping[str, Any], outputs: Sequence[Mapping[str, Any]]
     ) -> Scored:
         """Score the outputs of one document together, as the filter takes them."""
