@@ -333,8 +333,8 @@ def raise_if_incomplete(result: EvalResult) -> None:
     if len(errors) == len(rows):
         raise RunError(f"every row errored; the first: {errors[0]}")
     if stopped := result.config.get("stopped"):
-        lines = [f"{system} was stopped: {reason}" for system, reason in stopped.items()]
-        raise RunError("\n".join(lines), hint="--max-errors none runs all examples.")
+        problems = [f"{system} was stopped: {reason}" for system, reason in stopped.items()]
+        raise RunError("\n".join(problems), hint="--max-errors none runs all examples.")
     if result.metrics and not any(hasattr(metric, "score_field") for metric in result.metrics):
         return  # metrics were chosen, and none of them is about a score
     score = result.config["score_field"]

@@ -77,7 +77,7 @@ class Call:
     ) -> bool:
         took = time.perf_counter() - self._started
         self.latency_s = max(0.0, took - self.waits.seconds)
-        if error is None or isinstance(error, KeyboardInterrupt | GeneratorExit):
+        if error is None or isinstance(error, KeyboardInterrupt):
             return False
         self.error = error
         return True
@@ -377,8 +377,7 @@ class Pair:
         return "loop" if due or self._missing(attempt, self.judges) else None
 
     def run_blocking(self, attempt: Attempt) -> None:
-        if attempt.needs_call:
-            example = attempt.example.copy()  # before the clock starts
+        if attempt.needs_call and (example := self._copy_example(attempt)) is not None:
             call = Call(start_waits())
             self.begin(attempt, self.system)
             if self.workers:
@@ -390,13 +389,7 @@ class Pair:
         for scorer in self.blocking:
             if self._is_due(attempt, scorer):
                 self.begin(attempt, scorer.built)
-                original, processed = self._copies(attempt)
-                if self.workers:
-                    call = self.workers.score(attempt, scorer, original, processed)
-                else:
-                    with Call() as call:
-                        call.output = scorer.value.score(original, processed)
-                self._keep_scores(attempt, scorer, call)
+                self._keep_scores(attempt, scorer, self._score(attempt, scorer))
         for scorer in self._repeats_to_score(attempt):
             if not scorer.is_awaited:
                 self.begin(attempt, scorer.built)
@@ -405,18 +398,20 @@ class Pair:
                 self._keep_scores(attempt, scorer, call)
         attempt.deadline = None
 
+    def _score(self, attempt: Attempt, scorer: Scorer) -> Call:
+        with Call() as call:
+            copies = self._copies(attempt)
+            if not self.workers:
+                call.output = scorer.value.score(*copies)
+        if self.workers and call.error is None:
+            return self.workers.score(attempt, scorer, *copies)
+        return call
+
     async def run_awaited(self, attempt: Attempt) -> None:
         if attempt.needs_call:
             await self._take_slot(attempt)
             try:
-                example = attempt.example.copy()
-                call = Call(start_waits())
-                self.begin(attempt, self.system)
-                with call:
-                    if self._queues:
-                        attempt.waits = call.waits
-                    call.output = await self.system.value.aprocess(example)
-                self._keep(attempt, call)
+                await self._call_awaited(attempt)
             finally:
                 self._free_slot(attempt)
         if attempt.error is not None or self._missing(attempt, self.blocking):
@@ -435,6 +430,17 @@ class Pair:
                 self._keep_scores(attempt, scorer, call)
         attempt.deadline = None
 
+    async def _call_awaited(self, attempt: Attempt) -> None:
+        if (example := self._copy_example(attempt)) is None:
+            return
+        call = Call(start_waits())
+        self.begin(attempt, self.system)
+        with call:
+            if self._queues:
+                attempt.waits = call.waits
+            call.output = await self.system.value.aprocess(example)
+        self._keep(attempt, call)
+
     def begin(self, attempt: Attempt, component: Built) -> None:
         """A call begins now: it may cost something, and its time limit starts."""
         if attempt.reservation:
@@ -446,6 +452,13 @@ class Pair:
         if self.calls.timeout_s is not None:
             attempt.waits = None
             attempt.deadline = time.monotonic() + self.calls.timeout_s
+
+    def _copy_example(self, attempt: Attempt) -> dict[str, Any] | None:
+        """The example as the system gets it, copied before the clock starts; None if it fails."""
+        with contained() as copying:
+            return attempt.example.copy()
+        attempt.error = f"the example cannot be copied: {copying.reason}"
+        return None
 
     def _copies(self, attempt: Attempt) -> tuple[dict[str, Any], dict[str, Any]]:
         """The example and the output as an evaluator gets them, to do with as it likes."""
@@ -460,20 +473,32 @@ class Pair:
         """The call is over: store its output before anything else can fail."""
         attempt.deadline = attempt.waits = None
         attempt.latency_s = call.latency_s
-        output = call.output
         if call.error is not None:
             self._keep_failure(attempt, call.error)
             return
-        example = attempt.example.data
-        if isinstance(output, dict) and type(output) is not dict:
-            with contained():  # a class of its own: its methods may do anything
-                output = dict(output)
-        if type(output) is not dict:
-            attempt.error = f"the system returned {type(output).__name__}, not a dict"
+        with contained() as reading:  # it may be a class of its own, whose methods do anything
+            attempt.output, attempt.error = self._read_output(attempt, call)
+        if reading.error is not None:
+            attempt.error = f"the output cannot be read: {reading.reason}"
+        if attempt.output is None:
             return
+        if self.cache:
+            self.cache.put_output(attempt)  # queues; never waits or fails
+        if attempt.reservation:
+            with contained():
+                spent = find_cost(self.run.counter, attempt.example.data, attempt.output)
+                attempt.spent[self.system] = spent
+
+    def _read_output(
+        self, attempt: Attempt, call: Call
+    ) -> tuple[dict[str, Any] | None, str | None]:
+        """The output of a call, or why it is none."""
+        example, output = attempt.example.data, call.output
+        if type(output) is not dict and not isinstance(output, dict):
+            return None, f"the system returned {type(output).__name__}, not a dict"
+        output = output if type(output) is dict else dict(output)
         if (problem := find_unreadable(example, output)) is not None:
-            attempt.error = f"the system {problem}"
-            return
+            return None, f"the system {problem}"
         if call.waits.seconds > _NOTED_WAIT_S:
             metadata = output.get("metadata")
             known = metadata if isinstance(metadata, Mapping) else {}
@@ -482,27 +507,25 @@ class Pair:
         if requests and not is_same(requests, example.get("requests")):
             with contained():
                 output = {**output, "requests": compact_requests(requests, example, output)}
-        attempt.output = output
-        if self.cache:
-            self.cache.put_output(attempt)  # queues; never waits or fails
-        if attempt.reservation:
-            with contained():
-                attempt.spent[self.system] = find_cost(self.run.counter, example, output)
+        return output, None
 
     def _keep_failure(self, attempt: Attempt, error: BaseException) -> None:
-        attempt.raised = error
-        attempt.error = explain_failure(error, attempt.example, self.system.name)
-        cost = getattr(error, "cost", None)
-        if isinstance(error, ProcessError) and isinstance(cost, Mapping) and cost:
-            attempt.cost_of_failure = cost
-            attempt.spent[self.system] = read_cost(cost)
+        attempt.raised, attempt.error = error, type(error).__name__
+        with contained():  # an exception may have methods that fail
+            attempt.error = explain_failure(error, attempt.example, self.system.name)
+            cost = getattr(error, "cost", None)
+            if isinstance(error, ProcessError) and isinstance(cost, Mapping) and cost:
+                attempt.cost_of_failure = cost
+                attempt.spent[self.system] = read_cost(cost)
 
     def _keep_scores(self, attempt: Attempt, scorer: Scorer, call: Call) -> None:
         attempt.deadline = None
         scores = attempt.scores[scorer] = call.output if call.error is None else call.error
-        if scorer.is_awaited:
+        with contained():  # it may be an object whose methods fail
             cost = scores.cost if isinstance(scores, Scored | ScoringError) else {}
-            if cost or call.error is None or isinstance(scores, MissingScoreError):
+            if scorer.is_awaited and (
+                cost or call.error is None or isinstance(scores, MissingScoreError)
+            ):
                 attempt.spent[scorer.built] = read_cost(cost)
         if self.cache:
             self.cache.put_scores(attempt, scorer, scores)

@@ -428,6 +428,7 @@ class Runner:
 def find_failed_scorer(attempt: Attempt) -> tuple[str, BaseException] | None:
     """The first evaluator that failed on an attempt, and what it raised."""
     for scorer, scores in attempt.scores.items():
-        if isinstance(scores, BaseException) and not isinstance(scores, MissingScoreError):
+        kind = type(scores)  # `isinstance` would ask the object, which may fail
+        if issubclass(kind, BaseException) and not issubclass(kind, MissingScoreError):
             return scorer.name, scores
     return None
