@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cbcore.components import describe_exception
 from cbcore.contexts import FORMS, find_unreadable, is_same, pass_on, returned_forms
 from cbcore.exceptions import CBError, ProcessError
-from cbcore.protocols import Example, Output
+from cbcore.protocols import Cost, Example, Output
 from cbcore.timing import current_waits, waiting
 
 if TYPE_CHECKING:
@@ -45,32 +45,26 @@ class Chain:
         self.name = name or " | ".join(stage.name for stage in self.stages)
 
     @property
-    def estimate_usd(self) -> Callable[[int, int], float] | None:
-        """The estimated cost of calls: the sum over the stages that have prices.
+    def max_cost(self) -> Callable[[Example], Cost]:
+        """The most that all stages together may cost, if each got what the first one gets.
 
-        None if a stage does not know its price. A chain without any priced stage lacks this
-        attribute. Each stage is assumed to get what the first one gets, so that a stage that
-        shortens the context makes the estimate an upper bound.
+        A chain without a stage that declares its cost lacks this attribute.
         """
-        estimates = [stage.estimate_usd for stage in self.stages if hasattr(stage, "estimate_usd")]
-        if not estimates:
-            raise AttributeError("estimate_usd")
-        if not all(map(callable, estimates)):
-            return None
-        return lambda calls, tokens: sum(estimate(calls, tokens) for estimate in estimates)
+        declared = [stage.max_cost for stage in self.stages if hasattr(stage, "max_cost")]
+        if not declared:
+            raise AttributeError("max_cost")
+
+        def add_costs(example: Example) -> Cost:
+            example = _leave_out_likelihoods(example)
+            return Cost.of_all(declare(example) for declare in declared)
+
+        return add_costs
 
     @property
-    def most_reply_tokens(self) -> int | None:
-        """The most tokens that all replies together can have; None if one has no limit."""
-        limited = [stage for stage in self.stages if hasattr(stage, "most_reply_tokens")]
-        limits = [stage.most_reply_tokens for stage in limited]
-        return sum(limits) if limits and None not in limits else None
-
-    def divide_limits(self, workers: int) -> None:
-        """Let the stages that have limits keep to their share of them; see `System`."""
-        for stage in self.stages:
-            if hasattr(stage, "divide_limits"):
-                stage.divide_limits(workers)
+    def endpoints(self) -> tuple[str, ...]:
+        """The endpoints of all stages; none if a stage computes here."""
+        of_stages = [getattr(stage, "endpoints", None) or () for stage in self.stages]
+        return tuple(name for names in of_stages for name in names) if all(of_stages) else ()
 
     def warm_up(self) -> Awaitable[None] | None:
         """Let every stage prepare itself; awaitable if one of them is."""
@@ -107,16 +101,14 @@ class AsyncChain(Chain):
             passage.take(stage, output)
         return passage.output()
 
-    @property
-    def bottlenecks(self) -> tuple[str, ...]:
-        """What all stages wait for; empty if one of them computes here."""
-        told = [getattr(stage, "bottlenecks", None) or () for stage in self.stages]
-        return tuple(name for names in told for name in names) if all(told) else ()
-
     async def aclose(self) -> None:
         for stage in self.stages:
             if hasattr(stage, "aclose"):
                 await stage.aclose()
+
+
+def _leave_out_likelihoods(example: Example) -> Example:
+    return {key: value for key, value in example.items() if key != _LIKELIHOODS}
 
 
 class Renamed:
@@ -143,7 +135,7 @@ class _Passage:
 
     def __init__(self, example: Example) -> None:
         self._example = dict(example)  # a stage may change what it is given
-        self.current = {key: value for key, value in example.items() if key != _LIKELIHOODS}
+        self.current = _leave_out_likelihoods(example)
         self._forms: set[str] = set()  # of the context, as stages returned it or handed it back
         self._usage: Any = None
         self._stage_usage: list[dict[str, Any]] = []
@@ -152,7 +144,7 @@ class _Passage:
         self._is_answered = False
         self._usd: float | None = None
         self._n_unknown = 0
-        self._is_unpriced = False
+        self._is_unreported = False
         self._began = self._waited = 0.0
 
     def begin(self) -> None:
@@ -194,22 +186,21 @@ class _Passage:
     def _add_cost(self, stage: Any, facts: Mapping[str, Any]) -> float | None:
         """Add what a stage cost to the total. Returns its dollars, None if it reports none."""
         cost: float | None = _read_amount(facts, _COST)
-        unknown = _read_amount(facts, _UNKNOWN) or 0
-        if cost is None and hasattr(stage, "estimate_usd"):
-            if stage.estimate_usd is None:
-                self._is_unpriced = True
-            else:
-                unknown += 1  # it has a price, and does not report its cost
         if cost is not None:
             self._usd = (self._usd or 0.0) + cost
-        self._n_unknown += unknown
+        elif hasattr(stage, "max_cost"):
+            self._is_unreported = True
+        self._n_unknown += _read_amount(facts, _UNKNOWN) or 0
         return cost
 
     def _write_cost(self, facts: dict[str, Any]) -> None:
-        """Write what all stages cost into the metadata of an output, or the cost of a failure."""
+        """Write what all stages cost into the metadata of an output, or the cost of a failure.
+
+        If a stage that costs something does not report how much, the sum is unknown.
+        """
         if self._n_unknown:
             facts[_UNKNOWN] = self._n_unknown
-        if self._is_unpriced:
+        if self._is_unreported:
             facts.pop(_COST, None)
         elif self._usd is not None:
             facts[_COST] = self._usd
@@ -273,7 +264,7 @@ class _Passage:
         """The error of a chain of which a stage failed, with what all stages cost until then."""
         reason = error.message if isinstance(error, CBError) else describe_exception(error)
         cost = dict(error.cost) if isinstance(error, ProcessError) else {}
-        if not cost and callable(getattr(stage, "estimate_usd", None)):
+        if not cost and hasattr(stage, "max_cost"):
             cost[_UNKNOWN] = 1
         counts = [count_tokens(add_turns(one.get("usage"))) for one in self._stage_usage]
         if n_tokens := sum(n or 0 for n in counts):

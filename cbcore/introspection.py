@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from cbcore import records
 from cbcore.boundary import contained
 
-__all__ = ("parameters_of", "public_attributes", "signature_of")
+__all__ = ("attributes_without", "parameters_of", "public_attributes", "signature_of")
 
 
 class Parameter(NamedTuple):
@@ -80,6 +80,34 @@ def instance_attributes(obj: object) -> dict[str, Any]:
                 found[slot] = getattr(obj, slot)
     found.update(getattr(obj, "__dict__", {}))
     return found
+
+
+class attributes_without:  # noqa: N801 - it is used as a decorator would be
+    """An `identity` for a class: its parameters and public attributes without these labels.
+
+    Labels change nothing of what an object returns, such as its name. A subclass may have
+    parameters of its own, so it does not inherit the identity.
+    """
+
+    def __init__(self, *labels: str) -> None:
+        self._labels = labels
+        self._owner: type | None = None
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._owner = owner
+
+    def __get__(self, obj: object, owner: type) -> Any:
+        if obj is None or type(obj) is not self._owner:
+            return None
+        attributes = instance_attributes(obj)
+        parameters = {parameter.name for parameter in parameters_of(owner)} - set(attributes)
+        shown = {
+            name: value
+            for name, value in attributes.items()
+            if not name.startswith("_") or name[1:] in parameters
+        }
+        flat = records.flatten_records(obj, shown)
+        return {name: value for name, value in flat.items() if name not in self._labels}
 
 
 def type_path(obj: object) -> str:

@@ -68,6 +68,15 @@ class Cost:
         """The larger amount of each."""
         return Cost(max(self.usd or 0.0, other.usd or 0.0), max(self.tokens, other.tokens))
 
+    @staticmethod
+    def of_all(costs: Iterable[Cost]) -> Cost:
+        """The sum of what is declared: without a price if one has none, a bound if all are."""
+        costs = list(costs)
+        total = sum(costs, Cost())
+        is_known = all(cost.usd is not None for cost in costs)
+        is_bound = all(cost.is_bound for cost in costs)
+        return Cost(total.usd if is_known else None, total.tokens, is_bound)
+
 
 @runtime_checkable
 class Dataset(Protocol):

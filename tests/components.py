@@ -8,16 +8,14 @@ import pickle
 import random
 import socket
 import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 from html import escape
 
-import attrs
-
-from cb_testing.benches import TrialBench, TrialKit
 from cbcore import Component, DataError, MissingScoreError
 from cbcore.builtin.processes import Processes
 from cbcore.json_data import to_json_safe
-from cbcore.workers import Reply
-from tests.inline_executor import InlineCrew
+from cbcore.protocols import WorkerLost
+from cbcore.run.workers import open_worker
 
 
 class Evaluator:
@@ -142,21 +140,28 @@ class Forgetful(Evaluator):
         self.identity = {"scale": self.scale}
 
 
-class SaysWhatDoesNotCount(Evaluator):
-    """Has a parameter that changes no score, and says so."""
-
-    identity_without = ("note",)
+class Labeled(Evaluator):
+    """Has a parameter that changes no score."""
 
     def __init__(self, note: str = "a") -> None:
         super().__init__()
         self.note = note
+        self.identity = {"scale": self.scale}
 
 
 class Counting(Evaluator):
+    """Counts its calls, which changes no score."""
+
     calls = 0
 
     def score(self, original, processed):
         self.calls += 1
+        return super().score(original, processed)
+
+
+class Opening(Evaluator):
+    def score(self, original, processed):
+        self.lock = threading.Lock()
         return super().score(original, processed)
 
 
@@ -540,108 +545,134 @@ class WritesNothing(Writer):
 # -- executors and tokenizers --------------------------------------------------------------------
 
 
-class Here(Processes):
-    def open(self, recipe, *, workers):
-        return InlineCrew(recipe, workers)
-
-
-class TwoMany(Processes):
-    def open(self, recipe, *, workers):
-        return super().open(recipe, workers=workers + 2)
-
-
 class Wrapped:
-    """Processes, of which a part is done wrong."""
+    """A pool of processes, of which a part is done wrong."""
 
-    def __init__(self, crew):
-        self.crew = crew
+    def __init__(self, pool):
+        self._pool = pool
+        self.n_workers = pool.n_workers
 
-    def __getattr__(self, name):
-        return getattr(self.crew, name)
+    def submit(self, task, begin):
+        return self._pool.submit(task, begin)
+
+    def end(self, future):
+        self._pool.end(future)
+
+    def close(self):
+        self._pool.close()
 
 
-class _Garbled(Wrapped):
-    def wait(self, timeout_s):
-        told = self.crew.wait(timeout_s)
-        return [attrs.evolve(r, payload=r.payload and r.payload[:50_000]) for r in told]
+class Here(Processes):
+    """Makes calls in the process of the run."""
+
+    def open(self, worker, *, workers):
+        return HerePool(worker, workers)
+
+
+class HerePool:
+    def __init__(self, worker, workers):
+        self.n_workers = workers
+        self._run_task = open_worker(worker)
+        self._threads = ThreadPoolExecutor(workers)
+
+    def submit(self, task, begin):
+        def call():
+            begin()
+            return self._run_task(task)
+
+        return self._threads.submit(call)
+
+    def end(self, future):
+        pass
+
+    def close(self):
+        self._threads.shutdown(wait=False)
+
+
+class TooMany(Processes):
+    def open(self, worker, *, workers):
+        return super().open(worker, workers=workers + 2)
+
+
+class Changing(Wrapped):
+    """Gives another reply in the place of some."""
+
+    def __init__(self, pool, change):
+        super().__init__(pool)
+        self._change = change
+        self._behind = {}
+        self._ended = set()
+
+    def submit(self, task, begin):
+        shown = Future()
+        done = self._behind[shown] = super().submit(task, begin)
+        done.add_done_callback(lambda done: self._pass_on(done, shown))
+        return shown
+
+    def _pass_on(self, done, shown):
+        try:
+            shown.set_result(self._change(done, shown in self._ended))
+        except WorkerLost as error:
+            shown.set_exception(error)
+
+    def end(self, future):
+        self._ended.add(future)
+        super().end(self._behind[future])
 
 
 class Garbles(Processes):
-    def open(self, recipe, *, workers):
-        return _Garbled(super().open(recipe, workers=workers))
+    def open(self, worker, *, workers):
+        return Changing(super().open(worker, workers=workers), lambda f, _: f.result()[:50_000])
 
 
-class _Silent(Wrapped):
-    def wait(self, timeout_s):
-        told = self.crew.wait(timeout_s)
-        return [r if r.lost is None else Reply(r.batch_id, b"") for r in told]
+ANOTHER_REPLY = pickle.dumps(({"response": ""}, None, 0.0, 0.0))
+
+
+def excuse(done):
+    return ANOTHER_REPLY if done.exception() else done.result()
 
 
 class HidesLosses(Processes):
-    def open(self, recipe, *, workers):
-        return _Silent(super().open(recipe, workers=workers))
+    def open(self, worker, *, workers):
+        pool = super().open(worker, workers=workers)
+        return Changing(pool, lambda done, ended: done.result() if ended else excuse(done))
 
 
-class _Insisting(Wrapped):
-    def __init__(self, crew):
-        super().__init__(crew)
-        self.late = []
-
-    def abandon(self, batch_id):
-        self.crew.abandon(batch_id)
-        self.late.append(Reply(batch_id, lost="it was abandoned"))
-
-    def wait(self, timeout_s):
-        late, self.late = self.late, []
-        return [*late, *self.crew.wait(timeout_s)]
+class HidesEnds(Processes):
+    def open(self, worker, *, workers):
+        pool = super().open(worker, workers=workers)
+        return Changing(pool, lambda done, ended: excuse(done) if ended else done.result())
 
 
-class RepliesLate(Processes):
-    def open(self, recipe, *, workers):
-        return _Insisting(super().open(recipe, workers=workers))
+class Stuttering(Wrapped):
+    def submit(self, task, begin):
+        return super().submit(task, lambda: (begin(), begin()))
 
 
-class _Polite(Wrapped):
+class BeginsTwice(Processes):
+    def open(self, worker, *, workers):
+        return Stuttering(super().open(worker, workers=workers))
+
+
+class Polite(Wrapped):
+    def __init__(self, pool):
+        super().__init__(pool)
+        self._futures = []
+
+    def submit(self, task, begin):
+        self._futures.append(super().submit(task, begin))
+        return self._futures[-1]
+
     def close(self):
-        is_busy = any(worker.batch_id is not None for worker in self.crew._workers)
-        self.crew.close()
+        is_busy = not all(future.done() for future in self._futures)
+        super().close()
         if is_busy:
             raise RuntimeError("a worker is at work")
 
 
 class WillNotClose(Processes):
-    def open(self, recipe, *, workers):
-        return _Polite(super().open(recipe, workers=1))
-
-
-class _Staying(Wrapped):
-    def reopen(self, recipe):
-        pass
-
-
-class KeepsBench(Processes):
-    def open(self, recipe, *, workers):
-        return _Staying(super().open(recipe, workers=workers))
-
-
-class _Thrifty(TrialKit):
-    def open(self, workers, after=None):
-        bench = super().open(workers)
-        return _Unspent(bench.workers, bench.home)
-
-
-class _Unspent(TrialBench):
-    is_spent = property(lambda self: False, lambda self, value: None)
-
-
-class KeepsSpent(Processes):
-    """Its workers do not look whether their bench is spent."""
-
-    def open(self, recipe, *, workers):
-        kit = pickle.loads(recipe.payload)
-        return super().open(
-            attrs.evolve(recipe, payload=pickle.dumps(_Thrifty(kit.home))), workers=workers
-        )
+    def open(self, worker, *, workers):
+        return Polite(super().open(worker, workers=workers))
 
 
 class Tokenizer:
@@ -670,7 +701,7 @@ GOOD = [
     ("evaluator", Evaluator),
     ("evaluator", AsyncEvaluator),
     ("evaluator", KeepsItsKey),
-    ("evaluator", SaysWhatDoesNotCount),
+    ("evaluator", Counting),
     ("system", System),
     ("system", AsyncSystem),
     ("dataset", Dataset),
@@ -698,8 +729,8 @@ WRONG = [
     ("evaluator-pure", "evaluator", ChangesDeeply, "copy the example before changing it"),
     ("evaluator-copes", "evaluator", NoneIsTooMuch, "whose 'answer' is missing: it raised KeyError"),
     ("evaluator-copes", "evaluator", HugeIsTooMuch, "whose 'response' is huge"),
-    ("identity-distinguishes", "evaluator", Forgetful, "keep 'weight' in a public attribute"),
-    ("identity-stable", "evaluator", Counting, "another after it was used"),
+    ("identity-distinguishes", "evaluator", Forgetful, "add 'weight' to `identity`"),
+    ("identity-stable", "evaluator", Opening, "after its first run: The attribute 'lock'"),
     ("identity-stable", "evaluator", Numbered, "two instances with the same parameters differ"),
     ("secrets-hidden", "evaluator", ShowsItsKey, "leave api_key out of repr"),
     ("secrets-hidden", "evaluator", RecordsItsKey, "results would record ['headers']"),
@@ -735,13 +766,12 @@ WRONG = [
     ("reporter-copes", "reporter", NoRowsNoReport, "a result without rows"),
     ("reporter-pure", "reporter", ChangesResult, "the result was another"),
     ("executor-replies", "executor", Garbles, "byte for byte"),
-    ("executor-size", "executor", TwoMany, "start no more than workers=2: size is 4"),
+    ("executor-replies", "executor", BeginsTwice, "call begin() once, when a worker takes the task"),
+    ("executor-size", "executor", TooMany, "start no more than workers=2: n_workers is 4"),
     ("executor-lost", "executor", Here, "in another process than that of the run"),
-    ("executor-lost", "executor", HidesLosses, "reply with lost=CAUSE"),
-    ("executor-abandons", "executor", RepliesLate, "no more to a batch that was abandoned"),
+    ("executor-lost", "executor", HidesLosses, "as the exception of a task if its worker died"),
+    ("executor-ends", "executor", HidesEnds, "as the exception of a task if its worker was ended"),
     ("executor-closes", "executor", WillNotClose, "it raised RuntimeError: a worker is at work"),
-    ("executor-reopens", "executor", KeepsBench, "answer with the bench of the other recipe"),
-    ("executor-spent", "executor", KeepsSpent, "it was sent another batch"),
     ("tokenizer-counts", "tokenizer", Halves, "return a whole number of tokens, not 0.0"),
     ("tokenizer-counts", "tokenizer", AlwaysOne, "no tokens in an empty text"),
 ]  # fmt: skip

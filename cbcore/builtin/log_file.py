@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 class LogFile(logging.Handler):
-    """Writes log records of level INFO and above to a file, which is made for the first of them."""
+    """Writes log records of level INFO and above to a file, which is made for the first of them.
+
+    Warnings of plugins of `cb` are shown as without this handler.
+    """
 
     def __init__(self, path: Path) -> None:
         super().__init__(logging.INFO)
@@ -26,6 +29,10 @@ class LogFile(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         with contextlib.suppress(Exception):  # a log line is not worth a row
+            if record.name.startswith("cb."):
+                if logging.getLogger().handlers[0] is self and record.levelno >= logging.WARNING:
+                    logging.lastResort.handle(record)  # type: ignore[union-attr]
+                return
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open("a", encoding="utf-8", errors="replace") as file:
                 file.write(redact(self.format(record)) + "\n")

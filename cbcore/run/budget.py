@@ -13,8 +13,9 @@ from cbcore.boundary import contained
 from cbcore.chains import USAGE_FIELDS, add_turns, count_tokens
 from cbcore.components import Built
 from cbcore.contexts import pass_on
-from cbcore.exceptions import RunError, UsageError
+from cbcore.exceptions import RunError, ScoringError, UsageError
 from cbcore.protocols import Cost
+from cbcore.results import Scored
 from cbcore.tokens import TokenCounter
 
 _TOKENS_HINT = "Use --budget-tokens, which counts what was sent and received."
@@ -22,10 +23,14 @@ _TOKENS_HINT = "Use --budget-tokens, which counts what was sent and received."
 
 @attrs.frozen
 class Spent:
-    """What a call cost as it reports it. `n_unknown` requests of it had a cost that nobody knows."""
+    """What a call cost as it reports it. `n_unknown` requests of it had a cost that nobody knows.
+
+    A call that failed need not report its cost.
+    """
 
     cost: Cost
     n_unknown: int = 0
+    is_answered: bool = True
 
 
 def find_cost(
@@ -48,8 +53,19 @@ def find_cost(
     return attrs.evolve(spent, cost=attrs.evolve(spent.cost, tokens=tokens))
 
 
-def read_cost(facts: Mapping[str, Any]) -> Spent:
-    """The cost that an output's metadata, a failure or a judge reports."""
+def find_scoring_cost(scores: Any) -> Spent:
+    """The cost of scores, or of what was raised in their place.
+
+    Without one, nobody was asked: the example lacks a field, or the verdict was known.
+    """
+    if not isinstance(scores, Scored | ScoringError) or not scores.cost:
+        return Spent(Cost())
+    is_answered = isinstance(scores, Scored) and len(scores) > 0
+    return read_cost(scores.cost, is_answered=is_answered)
+
+
+def read_cost(facts: Mapping[str, Any], *, is_answered: bool = True) -> Spent:
+    """The cost that an output's metadata, a failure or an evaluator reports."""
     usd, tokens = facts.get("cost_usd"), facts.get("spent_tokens")
     n_unknown = facts.get("requests_of_unknown_cost")
     is_known = type(usd) in (int, float) and 0 <= usd < math.inf  # type: ignore[operator]
@@ -59,6 +75,7 @@ def read_cost(facts: Mapping[str, Any]) -> Spent:
             tokens if type(tokens) is int and tokens > 0 else 0,
         ),
         n_unknown if type(n_unknown) is int and n_unknown > 0 else 0,
+        is_answered,
     )
 
 
@@ -67,7 +84,7 @@ class CostModel:
     """What one call of a component may cost: declared by `max_cost`, corrected by what is seen.
 
     One call shows its cost first, then as many again may be open. A call that cost more than its
-    bound starts over.
+    bound starts over. A call that cost nothing, such as a request that was refused, shows nothing.
     """
 
     component: Built
@@ -96,14 +113,16 @@ class CostModel:
     def learn(self, spent: Spent, bound: Cost) -> Cost:
         """Count a call that returned. A request of unknown cost counts with the bound."""
         actual = spent.cost
-        if self.needs_usd and actual.usd is None and self.may_cost and not spent.n_unknown:
-            self.is_closed = True
-            actual = actual.largest(bound)
+        if self.needs_usd and actual.usd is None and self.may_cost:
+            self.is_closed = self.is_closed or spent.is_answered
+            if not spent.n_unknown:
+                actual = actual.largest(bound)
+        shows = not self.may_cost or bool(actual.usd or actual.tokens)
+        self.most = self.most.largest(actual)
         for _ in range(spent.n_unknown):
             actual += bound
         is_surprise = actual.largest(bound) != bound.largest(bound)
-        self.n_seen = 1 if is_surprise else self.n_seen + 1
-        self.most = self.most.largest(actual)
+        self.n_seen = 1 if is_surprise else self.n_seen + shows
         return actual
 
     @property
@@ -175,7 +194,7 @@ class Budget:
                 raise UsageError(
                     f"A budget in dollars needs prices, and no price is known for "
                     f"{component.name!r}.",
-                    hint=f"Give prices with --prices FILE. {_TOKENS_HINT}",
+                    hint=f"Give prices with --prices FILE, or u{_TOKENS_HINT[1:]}",
                 )
 
     def reserve(

@@ -245,7 +245,7 @@ class Calls:
             if not attempt.is_given_up:
                 attempt.is_given_up = True
                 attempt.pair.put_stand_in(attempt, "a call blocks the event loop")
-            attempt.pair.stop_system("A call blocks the event loop: it does not await.")
+            attempt.pair.stop("A call blocks the event loop: it does not await.")
         return lost
 
     @property

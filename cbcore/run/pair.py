@@ -13,17 +13,11 @@ from typing import TYPE_CHECKING, Any
 from cbcore.boundary import contained
 from cbcore.components import Built, describe_exception
 from cbcore.contexts import complete_output, find_unreadable, is_same, pass_on
-from cbcore.exceptions import (
-    CBError,
-    MissingScoreError,
-    ProcessError,
-    ScoringError,
-    StoreError,
-)
+from cbcore.exceptions import CBError, ProcessError, ScoringError, StoreError
 from cbcore.requests import compact_requests
-from cbcore.results import EvalRow, Scored
+from cbcore.results import EvalRow
 from cbcore.results.eval_row import POSITIONS
-from cbcore.run.budget import Reservation, Spent, find_cost, read_cost
+from cbcore.run.budget import Reservation, Spent, find_cost, find_scoring_cost, read_cost
 from cbcore.run.calling import Threads
 from cbcore.run.examples import Examples, NumberedExample
 from cbcore.run.make_row import RowMaker
@@ -182,7 +176,7 @@ class Pair:
         self.held: Attempt | None = None  # waits for the budget
         self.is_read = False
         self.stopped: str | None = None
-        self.failure: CBError | None = None  # of the data; it ends the run after the last row
+        self.data_error: CBError | None = None
         self.started = time.perf_counter()
         self.n_started = self.n_rows = 0
         self.last_position = -1  # of the rows that were taken
@@ -258,8 +252,7 @@ class Pair:
         except StoreError:
             raise
         except CBError as error:
-            self.stop(error.message)
-            self.failure = error if self.examples.benchmark.required else None
+            self.data_error, self.is_read = error, True
             return None
         self.is_read = attempt is None
         return attempt
@@ -336,11 +329,6 @@ class Pair:
         self.stopped = reason
         self.is_read = True
         self.held = None
-
-    def stop_system(self, reason: str) -> None:
-        """Stop the system for its other benchmarks, too."""
-        self.run.stopped.setdefault(self.system.name, reason)
-        self.stop(reason)
 
     def put_stand_in(self, attempt: Attempt, reason: str) -> None:
         """Let a finished copy take the place of an attempt that is given up.
@@ -516,17 +504,15 @@ class Pair:
             cost = getattr(error, "cost", None)
             if isinstance(error, ProcessError) and isinstance(cost, Mapping) and cost:
                 attempt.cost_of_failure = cost
-                attempt.spent[self.system] = read_cost(cost)
+                attempt.spent[self.system] = read_cost(cost, is_answered=False)
 
     def _keep_scores(self, attempt: Attempt, scorer: Scorer, call: Call) -> None:
         attempt.deadline = None
         scores = attempt.scores[scorer] = call.output if call.error is None else call.error
-        with contained():  # it may be an object whose methods fail
-            cost = scores.cost if isinstance(scores, Scored | ScoringError) else {}
-            if scorer.is_awaited and (
-                cost or call.error is None or isinstance(scores, MissingScoreError)
-            ):
-                attempt.spent[scorer.built] = read_cost(cost)
+        if scorer.is_awaited:
+            with contained():  # costs are values of evaluators
+                if call.error is None or isinstance(scores, ScoringError):
+                    attempt.spent[scorer.built] = find_scoring_cost(scores)
         if self.cache:
             self.cache.put_scores(attempt, scorer, scores)
 

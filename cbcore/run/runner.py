@@ -246,11 +246,16 @@ class Runner:
         name, started = pair.system.name, pair.started
         self.timing[name] = self.timing.get(name, 0.0) + time.perf_counter() - started
         queue.popleft()
-        if name in self.stopped or pair.failure is not None:
+        if pair.stopped is not None:
+            self.stopped.setdefault(name, pair.stopped)
             queue.clear()
-        elif pair.stopped is not None:
-            self.failures.setdefault(pair.examples.benchmark.name, pair.stopped)
-        return pair.failure
+        if pair.data_error is None:
+            return None
+        if pair.examples.benchmark.required:
+            queue.clear()
+            return pair.data_error
+        self.failures.setdefault(pair.examples.benchmark.name, pair.data_error.message)
+        return None
 
     def _emit(self, row: EvalRow, attempt: Attempt) -> None:
         """Take the next row of a system."""
@@ -271,7 +276,7 @@ class Runner:
         if self.settings.fail_fast:
             check_fail_fast(row, attempt.raised, find_failed_scorer(attempt))
         if reason := self._limit.count(row, is_data=attempt.example.problem is not None):
-            pair.stop_system(reason)
+            pair.stop(reason)
 
     def call_again(self, system: Built, examples: Iterable[Example]) -> list[Output | None]:
         """Further calls for `cb_summarize`, within the cache and the budget.

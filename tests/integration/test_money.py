@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from cb_llm_judge import LLMJudge
 from cb_openai.testing import FaultServer
 from cbcore import evaluate
-from cbcore.exceptions import RunStoppedError, ScoringError, UsageError
+from cbcore.exceptions import MissingScoreError, RunStoppedError, ScoringError, UsageError
+from cbcore.protocols import Cost
 from cbcore.results import Scored
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import compose
@@ -80,65 +81,143 @@ class Awaited(Free):
         return {"response": "a"}
 
 
-class Estimating(Paid):
-    """Knows beforehand what it may cost: twice as much as it does."""
+class Declaring(Paid):
+    """Declares twice as much as it costs."""
 
-    def estimate_usd(self, calls, tokens):
-        return 4 * self._usd * calls
+    def max_cost(self, example):
+        return Cost(4 * self._usd, 40)
+
+
+MANY = [{**DATA[0], "id": i} for i in range(200)]
 
 
 @pytest.mark.parametrize("workers", [1, 16])
 @pytest.mark.parametrize("system", [Free(), Awaited()], ids=lambda system: system.name)
-@pytest.mark.parametrize(
-    ("judge", "judged"), [(Paid(0.5), 3), (Estimating(0.5), 2)], ids=["silent", "estimating"]
-)
-def test_judges_are_never_paid_more_than_the_budget(system, judge, judged, workers):
-    """At a dollar a row, three dollars are for three; for two where each might cost two."""
-    many = [{**DATA[0], "id": i} for i in range(200)]
+@pytest.mark.parametrize("judge", [Paid(0.5), Declaring(0.5)], ids=["silent", "declaring"])
+def test_judges_are_never_paid_more_than_the_budget(system, judge, workers):
+    """At a dollar a row, three dollars are for two: the next might cost two."""
     with pytest.raises(RunStoppedError, match=r"budget of \$3") as stopped:
-        evaluate([system], many, [judge], progress=False, budget_usd=3, max_workers=workers)
+        evaluate([system], MANY, [judge], progress=False, budget_usd=3, max_workers=workers)
     rows = stopped.value.result.rows
-    assert len(rows) == judged
-    assert sum(row.metadata["scoring_usd"] for row in rows) == judged
+    assert sum(row.metadata["scoring_usd"] for row in rows) == len(rows) == 2
 
 
 def test_a_budget_for_all_of_it_stops_nobody():
-    """What is set aside for judges is given back: six times two dollars would be too much."""
-    judge = Estimating(0.5)
+    """What is reserved for judges is released: six times two dollars would be too much."""
+    judge = Declaring(0.5)
     result = evaluate([Awaited()], DATA, [judge], progress=False, budget_usd=7.0)
     assert [row.scores["f1"] for row in result.rows] == [1.0] * 6
 
 
+class Surprising(Paid):
+    """Bills a hundred times what it declares."""
+
+    def max_cost(self, example):
+        return Cost(self._usd / 50, 40)
+
+
+def test_a_judge_that_bills_more_than_it_declares_is_noticed_at_once():
+    """The first verdict is a surprise. The others fit into what is left, with 64 workers."""
+    judge = Surprising(0.5)
+    with pytest.raises(RunStoppedError, match=r"budget of \$5") as stopped:
+        evaluate([Awaited()], MANY, [judge], progress=False, budget_usd=5, max_workers=64)
+    assert sum(row.metadata["scoring_usd"] for row in stopped.value.result.rows) == 5.0
+
+
+@pytest.mark.parametrize("interleave", [False, True])
+def test_many_systems_surprise_one_after_another(interleave):
+    """While a system has shown nothing, no other one that has shown nothing is called."""
+    systems = [Endpoint(f"s{n}", 1, bound=0.01) for n in range(20)]
+    data, options = MANY[:10], {"interleave": interleave, "progress": False, "max_workers": 4}
+    with pytest.raises(RunStoppedError, match=r"\$5\.0000 spent") as stopped:
+        evaluate(systems, data, [], [], budget_usd=5, **options)
+    assert len(stopped.value.result.rows) == 5
+
+
+class Growing:
+    """Declares a cent, and bills more from one call to the next."""
+
+    name = "growing"
+
+    def __init__(self, *costs):
+        self._costs = costs
+        self._n_calls = 0
+
+    def max_cost(self, example):
+        return Cost(0.01, 1)
+
+    async def aprocess(self, example):
+        cost = self._costs[min(self._n_calls, len(self._costs) - 1)]
+        self._n_calls += 1
+        for _ in range(example["id"] % 5):
+            await asyncio.sleep(0)
+        return {"response": "a", "metadata": {"cost_usd": cost}}
+
+
+@pytest.mark.parametrize(
+    ("costs", "budget", "spent"),
+    [([0.01, 1.0], 5, 4.01), ([0.01] * 8 + [1.0] * 8 + [10.0], 40, 38.08)],
+    ids=["once", "again"],
+)
+def test_no_more_calls_are_open_than_have_shown_their_cost(costs, budget, spent):
+    """After a surprise, one call is open until the bound holds again."""
+    with pytest.raises(RunStoppedError) as stopped:
+        evaluate([Growing(*costs)], MANY, [], [], budget_usd=budget, max_workers=64, progress=False)
+    assert stopped.value.result.config["spent"]["usd"] == pytest.approx(spent)
+
+
 def test_answers_of_the_store_are_judged_within_the_budget(tmp_path):
-    """Nobody is called for them; who scores them is paid all the same."""
-    many = [{**DATA[0], "id": i} for i in range(50)]
+    """Nobody is called for them. Who scores them is paid all the same."""
+    many = MANY[:50]
     evaluate([Free()], many, ["answer_quality"], progress=False, cache_dir=tmp_path)
     with pytest.raises(RunStoppedError) as stopped:
         evaluate([Free()], many, [Paid(0.5)], progress=False, budget_usd=3, cache_dir=tmp_path)
-    assert len(stopped.value.result.rows) == 3
+    assert len(stopped.value.result.rows) == 2
 
 
 class Failing(Paid):
     async def ascore(self, original, processed):
-        raise ScoringError("that was no verdict", cost=self.cost())
+        raise ScoringError("that was not a verdict", cost=self.cost())
 
 
 def test_what_a_judge_took_before_it_failed_is_paid_too():
     """In the row, in the summary, and in the budget."""
     result = evaluate([Free()], DATA, [Failing(0.5)], progress=False)
     assert [row.metadata["scoring_usd"] for row in result.rows] == [1.0] * 6
-    assert result.rows[0].missing == {"f1": "ScoringError: that was no verdict"}
+    assert result.rows[0].missing == {"f1": "ScoringError: that was not a verdict"}
     assert result.summary["free"]["scoring_usd"] == 6.0
-    with pytest.raises(RunStoppedError, match=r"\$3\.0000 spent"):
+    with pytest.raises(RunStoppedError, match=r"\$2\.0000 spent"):
         evaluate([Free()], DATA, [Failing(0.5)], progress=False, budget_usd=3)
 
 
-def test_what_a_judge_does_not_tell_counts_as_what_was_set_aside():
-    """Calls that may have been billed, by one whose price is known."""
-    judge = Estimating(0.5)
-    judge.ascore = Paid(None).ascore
+def test_what_a_judge_that_failed_does_not_report_counts_as_what_was_reserved():
+    """Both requests may have been billed."""
+    judge = Declaring(0.5)
+    judge.ascore = Failing(None).ascore
     with pytest.raises(RunStoppedError, match=r"\$4\.0000 spent"):
         evaluate([Free()], DATA, [judge], progress=False, budget_usd=5)
+
+
+def test_a_judge_that_answers_without_a_cost_is_not_asked_again():
+    """A budget in dollars cannot be kept."""
+    judge = Declaring(0.5)
+    judge.ascore = Paid(None).ascore
+    with pytest.raises(RunStoppedError, match="'paid' does not report what its calls cost") as stop:
+        evaluate([Awaited()], DATA, [judge], progress=False, budget_usd=50, max_workers=64)
+    assert len(stop.value.result.rows) == 1
+    assert "--budget-tokens" in stop.value.hint
+
+
+class Unasked(Declaring):
+    async def ascore(self, original, processed):
+        raise MissingScoreError("the example has no answer")
+
+
+def test_a_judge_that_asks_nobody_costs_nothing():
+    """Its example lacks a field, so that no request was made."""
+    result = evaluate([Free()], DATA, [Unasked(0.5)], progress=False, budget_usd=3)
+    assert len(result.rows) == 6
+    assert result.config["spent"]["usd"] == 0.0
 
 
 def test_a_judge_without_a_price_cannot_be_kept_under_a_budget():
@@ -171,9 +250,11 @@ def test_a_price_file_reaches_every_model(tmp_path):
     )
     composed = compose(request)
     (system,) = composed.systems
-    assert system.value.estimate_usd(1, 1_000_000) == 1000.0
-    (scorer,) = composed.benchmarks[0].scorers
-    assert scorer.evaluator.estimate_usd(0, 1_000_000) == 2000.0
+    cost = system.value.max_cost({"question": "?"})
+    assert cost.usd == pytest.approx((cost.tokens - 1) * 1000 / 1e6)
+    (judge,) = composed.benchmarks[0].evaluators
+    cost = judge.value.max_cost({"question": "?"})
+    assert cost.usd == pytest.approx((cost.tokens - 1) * 1000 / 1e6)
 
 
 def test_a_judge_that_refuses_is_paid_and_a_request_that_breaks_off_may_be(monkeypatch):
@@ -200,14 +281,12 @@ CALLS: list[str] = []
 
 
 class Endpoint:
-    """A dollar for each call, at an endpoint of its own; one may know that beforehand."""
+    """A dollar for each call, at an endpoint of its own. `bound` is what it declares, if anything."""
 
-    most_reply_tokens = 1
-
-    def __init__(self, name, pauses, *, tells):
-        self.name, self.bottlenecks, self._pauses = name, (name,), pauses
-        if tells:
-            self.estimate_usd = lambda calls, tokens: float(calls)
+    def __init__(self, name, pauses, *, bound=None):
+        self.name, self.endpoints, self._pauses = name, (name,), pauses
+        if bound is not None:
+            self.max_cost = lambda example: Cost(bound, 1)
 
     async def aprocess(self, example):
         for _ in range(self._pauses):
@@ -219,24 +298,25 @@ class Endpoint:
 @settings(max_examples=40, deadline=None)
 @given(
     usd=st.floats(1.0, 30.0),
-    turns=st.sampled_from(["interleave", "overlap"]),
+    interleave=st.booleans(),
     pauses=st.tuples(st.integers(0, 4), st.integers(0, 4)),
-    tells=st.booleans(),
-    judge=st.sampled_from([None, Paid(0.25), Estimating(0.25)]),
+    declares=st.booleans(),
+    judge=st.sampled_from([None, Paid(0.25), Declaring(0.25)]),
     repeats=st.sampled_from([1, 2]),
 )
-def test_systems_at_the_same_time_spend_what_they_say_and_no_more(
-    usd, turns, pauses, tells, judge, repeats
+def test_systems_at_the_same_time_spend_what_they_declare_and_no_more(
+    usd, interleave, pauses, declares, judge, repeats
 ):
-    """Rows of each are there once and in order, and nothing stays set aside."""
+    """Rows of each are there once and in order, and nothing stays reserved."""
     CALLS.clear()
-    systems = [Endpoint(name, n, tells=tells) for name, n in zip("ab", pauses, strict=True)]
+    bound = 1.0 if declares else None
+    systems = [Endpoint(name, n, bound=bound) for name, n in zip("ab", pauses, strict=True)]
     judges = [] if judge is None else [judge]
     asked = {"systems": systems, "datasets": [DATA], "evaluators": judges, "metrics": []}
-    request = RunSettings(**asked, repeats=repeats, budget_usd=usd, **{turns: True})
+    request = RunSettings(**asked, repeats=repeats, budget_usd=usd, interleave=interleave)
     running = compose(request, warn=lambda message: None)
     try:
-        rows = running.execute().rows
+        rows = running.run().rows
     except RunStoppedError as stopped:
         rows = stopped.result.rows
     whole = [(i, r) for i in range(len(DATA)) for r in range(repeats)]
@@ -244,8 +324,7 @@ def test_systems_at_the_same_time_spend_what_they_say_and_no_more(
         places = [(row.example_id, row.repeat) for row in rows if row.system == name]
         assert places == whole[: len(places)]
     paid = len(CALLS) + sum(row.metadata.get("scoring_usd", 0.0) for row in rows)
-    budget = running.context.budget
-    assert budget.spent_usd == pytest.approx(paid)
-    assert (budget.n_under_way, budget.reserved_usd) == (0, 0.0)
-    if tells and type(judge) is not Paid:  # whose first verdict nobody foresees
+    assert running.budget.spent.usd == pytest.approx(paid)
+    assert running.budget.open == set()
+    if declares and type(judge) is not Paid:  # whose first verdict nobody foresees
         assert paid <= usd

@@ -12,7 +12,7 @@ import pytest
 
 from cbcore.chains import AsyncChain, Chain, Renamed, chain
 from cbcore.exceptions import ProcessError, UsageError
-from cbcore.protocols import AsyncSystem, System
+from cbcore.protocols import AsyncSystem, Cost, System
 from cbcore.requests import expand_requests
 from cbcore.timing import start_waits, waiting
 
@@ -154,26 +154,55 @@ def test_closing_a_chain_closes_the_stages_that_hold_something():
 
 
 class Priced(Stage):
-    def __init__(self, name, usd_per_call):
-        super().__init__(name, metadata={"cost_usd": usd_per_call, "by": name})
-        self.usd_per_call = usd_per_call
+    """A stage that costs what it declares; an unknown amount if its price is None."""
 
-    @property
-    def estimate_usd(self):
-        if self.usd_per_call is None:
-            return None
-        return lambda calls, tokens: calls * self.usd_per_call
+    def __init__(self, name, usd, tokens=0, *, is_bound=True):
+        cost = {} if usd is None else {"cost_usd": usd}
+        super().__init__(name, metadata={**cost, "by": name})
+        self.cost = Cost(usd, tokens, is_bound)
+        self.asked = []
+
+    def max_cost(self, example):
+        self.asked.append(example)
+        return self.cost
 
 
 @pytest.mark.parametrize(
-    ("prices", "usd"),
-    [([], None), ([0.5], 2.0), ([0.5, 0.25], 3.0), ([0.5, None], None)],
+    ("costs", "total"),
+    [
+        ([Cost(0.5, 10)], Cost(0.5, 10)),
+        ([Cost(0.5, 10), Cost(0.25, 5)], Cost(0.75, 15)),
+        ([Cost(0.5, 10), Cost(None, 5)], Cost(None, 15)),
+        ([Cost(0.5, 10), Cost(0.25, 5, is_bound=False)], Cost(0.75, 15, is_bound=False)),
+    ],
 )
-def test_a_chain_is_estimated_to_cost_what_its_stages_do(prices, usd):
-    """Unknown when nobody has prices, or one of the stages does not know its own."""
-    priced = [Priced(f"p{index}", price) for index, price in enumerate(prices)]
-    estimate = getattr(chain([Stage("free"), *priced]), "estimate_usd", None)
-    assert (None if estimate is None else estimate(4, 100)) == usd
+def test_a_chain_costs_at_most_what_its_stages_do(costs, total):
+    """Each is taken to get what the first one gets, and one price that is missing hides the sum."""
+    priced = [Priced(f"p{i}", c.usd, c.tokens, is_bound=c.is_bound) for i, c in enumerate(costs)]
+    example = {"id": 1, "context": "long"}
+    likelihoods = {"loglikelihood_requests": [["a", "b"]]}
+    assert chain([Stage("free"), *priced]).max_cost({**example, **likelihoods}) == total
+    assert [stage.asked for stage in priced] == [[example]] * len(priced)
+
+
+def test_a_chain_of_free_stages_declares_no_cost():
+    """A price that is not known is something else: then a budget in dollars is refused."""
+    assert not hasattr(chain([Stage("free"), Stage("local")]), "max_cost")
+    assert chain([Stage("free"), Priced("p", None)]).max_cost({}).usd is None
+
+
+@pytest.mark.parametrize(
+    ("endpoints", "of_chain"),
+    [([("a",), ("b",)], ("a", "b")), ([("a",), None], ()), ([(), ("a",)], ())],
+)
+@pytest.mark.parametrize("kind", [Stage, Awaited])
+def test_a_chain_waits_for_the_endpoints_of_all_stages(kind, endpoints, of_chain):
+    """A stage that names none computes here."""
+    stages = [kind("s") for _ in endpoints]
+    for stage, names in zip(stages, endpoints, strict=True):
+        if names is not None:
+            stage.endpoints = names
+    assert chain(stages).endpoints == of_chain
 
 
 def test_what_the_stages_cost_adds_up():
@@ -184,37 +213,29 @@ def test_what_the_stages_cost_adds_up():
     assert stages[1].fields["metadata"] == {"cost_usd": 0.5, "by": "one"}
 
 
-def test_a_chain_says_nothing_of_prices_when_no_stage_does():
-    """Which is not the same as a price that is not known: nothing may have to be paid."""
-    assert not hasattr(chain([Stage("free"), Stage("local")]), "estimate_usd")
-    assert chain([Stage("free"), Priced("p", None)]).estimate_usd is None
-
-
-@pytest.mark.parametrize(
-    ("limits", "together"), [([], None), ([5], 5), ([5, 7], 12), ([5, None], None)]
-)
-def test_replies_of_a_chain_are_as_long_as_those_of_its_stages(limits, together):
-    """Without a limit in one of them there is none in all."""
-    stages = [Stage("free"), *[Stage(f"s{index}") for index, _ in enumerate(limits)]]
-    for stage, limit in zip(stages[1:], limits, strict=True):
-        stage.most_reply_tokens = limit
-    assert chain(stages).most_reply_tokens == together
-
-
 @pytest.mark.parametrize("cost", [None, -1.0, float("nan"), float("inf"), "much", True])
-def test_a_stage_that_has_a_price_and_tells_no_cost_is_of_unknown_cost(cost):
-    """What the others tell does not stand for all; less than nothing is no cost."""
+def test_a_stage_that_reports_no_cost_leaves_the_sum_unknown(cost):
+    """What the others report does not stand for all; less than nothing is not a cost."""
     silent = Priced("two", 0.25)
-    silent.fields = {"metadata": {"cost_usd": cost}}
+    silent.fields = {"metadata": {"cost_usd": cost, "by": "two"}}
     made = run([Priced("one", 0.5), silent], {"id": 1})
-    assert made["metadata"] == {"cost_usd": 0.5, "requests_of_unknown_cost": 1}
+    assert made["metadata"] == {"by": "two"}
+
+
+def test_a_stage_that_fails_without_a_cost_is_of_unknown_cost():
+    """It may have been billed, and those before it were."""
+    failing = Priced("two", 0.25)
+    failing.process = Raising(ValueError("no")).process
+    with pytest.raises(ProcessError) as caught:
+        run([Priced("one", 0.5), failing], {"id": 1})
+    cost = {k: v for k, v in caught.value.cost.items() if k != "requests"}
+    assert cost == {"cost_usd": 0.5, "requests_of_unknown_cost": 1}
 
 
 @pytest.mark.parametrize("stages", [("priced", "unpriced"), ("unpriced", "priced")])
 def test_a_stage_without_a_price_leaves_the_sum_unknown(stages):
     """What is known of the others is not what the chain costs."""
     made = {"priced": Priced("priced", 0.5), "unpriced": Priced("unpriced", None)}
-    made["unpriced"].fields = {"metadata": {"finish_reason": "stop"}}
     output = chain([made[name] for name in stages]).process({"id": 1})
     assert "cost_usd" not in output["metadata"]
     failing = chain([*(made[name] for name in stages), Raising(ValueError("no"))])

@@ -12,6 +12,7 @@ import pytest
 
 from cbcore.introspection import (
     Parameter,
+    attributes_without,
     parameters_of,
     public_attributes,
     signature_of,
@@ -152,3 +153,25 @@ def test_a_class_is_named_with_its_module():
     """Nested classes by their qualified name."""
     assert type_path(Plain(1)) == f"{__name__}.Plain"
     assert type_path(5) == "builtins.int"
+
+
+class Labeled:
+    identity = attributes_without("name")
+
+    def __init__(self, size: int = 1, mode: str = "fast", *, name: str = "labeled") -> None:
+        self._size, self.mode, self.name = size, mode, name
+        self._mode = object()  # made of what is public
+        self._calls: list[int] = []
+        self.digest = "abc"
+
+
+class Derived(Labeled):
+    def __init__(self, mode: str) -> None:
+        super().__init__(2)
+        self._is_fast = mode == "fast"
+
+
+def test_attributes_without_labels_have_every_parameter() -> None:
+    """Those that are kept in private, too. A subclass may keep more, and says so itself."""
+    assert Labeled(name="other").identity == {"_size": 1, "mode": "fast", "digest": "abc"}
+    assert Derived("fast").identity is None

@@ -21,6 +21,7 @@ from cb_baselines import (
     TfIdf,
     Truncate,
 )
+from cbcore import evaluate
 from cbcore.binding import make
 from cbcore.chains import Chain
 from cbcore.protocols import System
@@ -201,3 +202,14 @@ def test_any_text_is_processed(system, question, context):
     output = system.process({"id": 1, "question": question, "context": context})
     assert isinstance(output["context"], str)
     assert isinstance(output.get("response", ""), str)
+
+
+@pytest.mark.parametrize("system", ALL, ids=lambda system: system.__name__)
+def test_a_system_under_another_name_is_found_in_the_cache(system, tmp_path):
+    """The name changes no output."""
+    results = [
+        evaluate([made], [EXAMPLE], [], [], progress=False, cache_dir=tmp_path)
+        for made in (system(), system(name="mine"))
+    ]
+    assert [row.cached for result in results for row in result.rows] == [False, True]
+    assert results[1].rows[0].system == "mine"

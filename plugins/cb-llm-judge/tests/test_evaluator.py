@@ -13,6 +13,7 @@ from cbcore import EvalRow, MissingScoreError, evaluate
 from cbcore.binding import make
 from cbcore.provenance import describe
 from cbcore.specs import parse
+from cbcore.store.identity import Identities
 
 EXAMPLE = {"id": 1, "question": "Capital of France?", "answer": "Paris", "context": "Paris …"}
 
@@ -240,3 +241,50 @@ def test_a_judge_is_reached_as_its_parameters_say(server):
     assert len(server.asked()) == 1
     patient = Connection(retry=Retry(max_retries=1, backoff_s=0.001))
     assert "judge_score" in scored(LLMJudge(server.url, "flaky", connection=patient)).scores
+
+
+# -- what it costs, and what tells it from others --------------------------------------------------
+
+PRICED = {"price_in": 10.0, "price_out": 100.0, "max_tokens": 200}
+
+
+def cost_of(example=EXAMPLE, **parameters):
+    return LLMJudge("http://localhost:1", "m", **{**PRICED, **parameters}).max_cost(example)
+
+
+def test_a_judge_declares_its_prompt_and_the_longest_reply():
+    """With the texts of the example, and a response of 512 tokens that is not there yet."""
+    cost = cost_of()
+    n_prompt = cost.tokens - 200
+    assert 512 < n_prompt < 1500
+    assert cost.usd == pytest.approx((n_prompt * 10 + 200 * 100) / 1e6)
+    assert not cost.is_bound
+    longer = cost_of({**EXAMPLE, "question": "Why? " * 1000})
+    assert longer.tokens == pytest.approx(cost.tokens + 2000, abs=20)
+
+
+def test_every_vote_of_every_model_costs():
+    """Three votes of two models are six requests. One price that is not known hides the sum."""
+    one, six = cost_of(), cost_of(models=["n"], votes=3)
+    assert six.tokens == 6 * one.tokens
+    assert six.usd == pytest.approx(6 * one.usd)
+    unpriced = LLMJudge("http://localhost:1", "gpt-4o", models=["nobody-knows"])
+    assert unpriced.max_cost(EXAMPLE).usd is None
+    assert unpriced.max_cost({}).usd is None
+
+
+def test_a_function_declares_no_cost():
+    assert not hasattr(LLMJudge(judge=lambda prompt: 5), "max_cost")
+
+
+def test_neither_a_name_nor_a_price_file_is_a_part_of_the_key(tmp_path):
+    """Verdicts are the same, so nothing is asked again."""
+    prices = tmp_path / "prices.json"
+    prices.write_text('{"m": {"input": 1, "output": 2}}')
+
+    def key_of(**parameters):
+        return Identities().key_of(LLMJudge("http://localhost:1", "m", **parameters))
+
+    assert key_of(name="mine", prices=str(prices)) == key_of()
+    others = [{"votes": 3}, {"rubric": "helpfulness"}, {"temperature": 0.5}, {"models": ["n"]}]
+    assert key_of() not in [key_of(**other) for other in others]

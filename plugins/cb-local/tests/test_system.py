@@ -18,6 +18,7 @@ from cb_local.models import Model
 from cbcore import evaluate
 from cbcore.chains import chain
 from cbcore.exceptions import DataError, ProcessError
+from cbcore.store.identity import Identities
 
 EXAMPLE = {
     "id": 1,
@@ -71,6 +72,15 @@ def test_a_wrong_parameter_is_refused_with_what_is_allowed(
 def test_the_name_says_what_is_not_usual(gguf: Path, params: dict[str, Any], name: str) -> None:
     """So that two of them in one run can be told apart."""
     assert Local(str(gguf), **params).name == name
+
+
+def test_a_model_under_another_name_has_the_same_key(gguf: Path) -> None:
+    """The name changes no answer. A limit does."""
+    one, renamed, other = (
+        Identities().key_of(Local(str(gguf), **params))
+        for params in ({}, {"name": "mine"}, {"max_tokens": 8})
+    )
+    assert one == renamed != other
 
 
 # -- answers -----------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from cb_openai import OpenAI
 from cbcore import evaluate
 from cbcore.chains import chain
 from cbcore.exceptions import RunStoppedError, UsageError
+from cbcore.protocols import Cost
 
 EXAMPLES = [{"id": i, "context": "Paris is in France.", "question": "Where?"} for i in range(30)]
 COST = (60 * 2.5 + 40 * 1.25 + 2 * 10) / 1e6
@@ -38,19 +39,19 @@ def asked(url, **parameters):
 def test_replies_without_an_answer_are_billed_as_any_other(server, fault, limit):
     """Four fit, and no fifth is asked for."""
     url = server.url(fault=fault)
-    rows, why = run(asked(url), **limit)
+    rows, why = run(asked(url, max_tokens=2), **limit)
     assert "exceed the budget" in why
     assert len(rows) == len(server.requests(url)) == 4
     assert sum(row.metadata["cost_usd"] for row in rows) == pytest.approx(4 * COST)
 
 
 @pytest.mark.parametrize("status", [400, 401, 500])
-def test_a_first_failure_does_not_let_all_others_through(server, status):
-    """It was not billed, and showed nothing of what calls cost."""
-    url = server.url(fault="status", status=status, times=1)
-    rows, _ = run(asked(url, max_retries=0), budget_usd=COST * 4.5, max_workers=64)
-    assert len(server.requests(url)) == 5
-    assert [row.metadata["cost_usd"] for row in rows] == [0.0, *[pytest.approx(COST)] * 4]
+def test_failures_do_not_let_all_others_through(server, status):
+    """They were not billed, and showed nothing of what calls cost."""
+    url = server.url(fault="status", status=status, times=5)
+    rows, _ = run(asked(url, max_retries=0, max_tokens=2), budget_usd=COST * 4.5, max_workers=64)
+    assert len(server.requests(url)) == 9
+    assert [row.metadata["cost_usd"] for row in rows] == [0.0] * 5 + [pytest.approx(COST)] * 4
 
 
 @pytest.mark.parametrize(
@@ -70,7 +71,7 @@ def test_each_attempt_that_may_have_been_billed_is_counted(server, fault, unknow
 def test_requests_of_unknown_cost_count_as_the_most_they_can_cost(server):
     """Of the first call two attempts were lost, so that too little is left for a third call."""
     url = server.url(fault="drop", times=2)
-    most = (7 * 2.5 + 100 * 10) / 1e6
+    most = (14 * 2.5 + 100 * 10) / 1e6
     rows, why = run(asked(url, max_tokens=100), budget_usd=3.1 * most + COST)
     assert (len(rows), "exceed the budget" in why) == (2, True)
 
@@ -101,16 +102,16 @@ def test_a_chain_that_fails_tells_what_its_stages_cost(server):
 def test_an_endpoint_that_does_not_count_is_not_asked_again(server, fault):
     """What it costs cannot be known, so that the budget cannot be kept."""
     url = server.url(fault=fault)
-    rows, why = run(asked(url), budget_usd=5.0)
+    rows, why = run(asked(url), budget_usd=5.0, max_workers=64)
     assert len(rows) == len(server.requests(url)) == 1
-    assert "does not tell what its calls cost" in why
+    assert "does not report what its calls cost" in why
 
 
 @pytest.mark.parametrize("fault", ["no_usage", "odd_usage", "zero_usage"])
 def test_tokens_are_counted_here_where_an_endpoint_does_not(server, fault):
-    """Seven of context and question, and one of the reply."""
+    """Seven of context and question, and one of the reply. A call may have 15."""
     url = server.url(fault=fault)
-    run(asked(url), budget_tokens=30)
+    run(asked(url, max_tokens=1), budget_tokens=31)
     assert len(server.requests(url)) == 3
 
 
@@ -125,19 +126,65 @@ def test_a_model_without_a_price_is_refused_before_it_is_asked(server):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "most"),
+    ("parameters", "n_reply", "is_bound"),
     [
-        ({}, None),
-        ({"max_tokens": 50}, 50),
-        ({"extra_body": {"max_completion_tokens": 70}}, 70),
-        ({"max_tokens": 50, "extra_body": {"n": 3}}, 150),
-        ({"extra_body": {"n": 3}}, None),
-        ({"extra_body": {"max_tokens": "many"}}, None),
+        ({}, 256, False),
+        ({"max_tokens": 50}, 50, True),
+        ({"extra_body": {"max_completion_tokens": 70}}, 70, True),
+        ({"max_tokens": 50, "extra_body": {"n": 3}}, 150, True),
+        ({"extra_body": {"n": 3}}, 256, False),
+        ({"extra_body": {"max_tokens": "many"}}, 256, False),
     ],
 )
-def test_the_longest_reply_is_known_from_what_is_asked_for(parameters, most):
-    """Under whatever name the limit goes, and for all choices that are asked for."""
-    assert asked("http://h", **parameters).most_reply_tokens == most
+def test_a_call_costs_at_most_its_prompt_and_the_longest_reply(parameters, n_reply, is_bound):
+    """The limit has several names, and holds for each choice. Chat templates add some tokens."""
+    cost = asked("http://h", **parameters).max_cost(EXAMPLES[0])
+    assert cost == Cost(pytest.approx((14 * 2.5 + n_reply * 10) / 1e6), 14 + n_reply, is_bound)
+    assert OpenAI("http://h", "llama-3", **parameters).max_cost(EXAMPLES[0]) == Cost(
+        None, 14 + n_reply, is_bound
+    )
+
+
+@pytest.mark.parametrize(
+    ("parameters", "example", "n_tokens"),
+    [
+        ({"max_tokens": 5}, {"turns": ["one", "two", "three"]}, (8 + 17 + 26) + (5 + 10) + 15),
+        ({"system_prompt": "Be brief.", "max_tokens": 5}, {"question": "Why?"}, 3 + 7 + 6 + 5),
+        ({}, {"question": "Why?", "generation": {"max_gen_toks": 9}}, 3 + 6 + 9),
+        ({"max_tokens": 5}, {"question": "Why?", "tools": [{"name": "f"}]}, 3 + 6 + 17 + 5),
+        ({"likelihood": "echo"}, {"loglikelihood_requests": [["one", " two"]] * 2}, 2 * 5),
+    ],
+    ids=["conversation", "system prompt", "limit of the example", "tools", "likelihoods"],
+)
+def test_all_that_a_call_sends_is_counted(parameters, example, n_tokens):
+    """A conversation sends all that was said before with each turn."""
+    assert asked("http://h", **parameters).max_cost(example) == Cost(
+        pytest.approx(0, abs=1), n_tokens
+    )
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"prompt": "{response}"}, {"build_messages": lambda example: example["absent"]}]
+)
+def test_a_prompt_that_cannot_be_built_is_taken_to_be_the_example(parameters):
+    """The call fails, or a stage before it adds what the prompt needs."""
+    system = asked("http://h", max_tokens=5, **parameters)
+    cost = system.max_cost(EXAMPLES[0])
+    assert cost == Cost(pytest.approx(0, abs=1), cost.tokens, is_bound=False)
+    assert cost.tokens > 7 + 256
+    assert system.max_cost({}).usd is not None
+    assert OpenAI("http://h", "llama-3", **parameters).max_cost({}).usd is None
+
+
+def test_messages_built_for_a_cost_leave_the_example_as_it_is():
+    """A function of the user may change what it gets."""
+
+    def build(example):
+        return [example["messages"].pop()]
+
+    example = {"messages": [{"role": "user", "content": "one"}]}
+    asked("http://h", build_messages=build).max_cost(example)
+    assert len(example["messages"]) == 1
 
 
 def test_a_call_that_may_not_fit_is_not_made(server):
@@ -145,4 +192,11 @@ def test_a_call_that_may_not_fit_is_not_made(server):
     url = server.url()
     rows, why = run(asked(url, max_tokens=1000), budget_usd=0.01)
     assert (rows, server.requests(url)) == ([], [])
-    assert "a call may take $0.0100" in why
+    assert "the next call could exceed the budget of $0.01 ($0.0000 spent)" in why
+
+
+def test_an_endpoint_that_bills_more_than_it_may_is_noticed_at_once(server):
+    """One call shows it, and the others fit: the budget is exceeded by no more than that call."""
+    url = server.url(delay=0.01)
+    rows, _ = run(asked(url, max_tokens=2), budget_usd=COST * 4.5, max_workers=64)
+    assert len(server.requests(url)) == len(rows) == 4

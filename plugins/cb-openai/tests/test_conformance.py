@@ -26,5 +26,6 @@ def test_conformance(server, monkeypatch, tmp_path):
             "headers": {"x-team": "tests"},
             "prices": str(prices),
         },
+        "labels": ["prices"],
     }
     check_plugin("cb-openai", examples={"openai": given}).assert_ok()

@@ -215,22 +215,3 @@ def test_limits_per_minute_are_kept_by_windows(server, limits, windows):
     assert tuple(window and window.limit for window in (requests, tokens)) == windows
     assert requests is None or (requests.period_s, requests._total) == (60, 1)
     assert tokens is None or tokens._total == 102  # prompt and completion, as the server says
-
-
-@pytest.mark.parametrize(
-    ("limits", "workers", "share"),
-    [
-        ({"requests_per_minute": 100, "max_in_flight": 10}, 4, (25, 60.0, 2)),
-        ({"requests_per_minute": 3, "max_in_flight": 2}, 6, (1, 120.0, 1)),
-    ],
-)
-def test_workers_of_one_run_keep_to_a_share_of_the_limits(limits, workers, share):
-    """All shares together are the limit or less, also where it is less than one for each."""
-
-    async def run():
-        async with ChatClient("http://localhost:1", "m", **limits) as client:
-            client.divide_limits(workers)
-            line = client._line()
-            assert (line.requests.limit, line.requests.period_s, line.limit.most) == share
-
-    asyncio.run(run())

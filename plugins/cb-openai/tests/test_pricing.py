@@ -13,8 +13,8 @@ from cb_openai import OpenAI, Price, Pricing
 def test_a_spec_may_spell_prices_out():
     """They go before any table."""
     assert Pricing(price_in=1, price_out=2, price_cached=0.5).of("gpt-4o") == Price(1, 2, 0.5)
-    system = OpenAI("http://localhost:9", "gpt-4o", price_in=3, price_out=0, api_key_env=None)
-    assert system.estimate_usd(0, 1_000_000) == 3
+    system = OpenAI("http://localhost:9", "gpt-4o", price_in=0, price_out=3, api_key_env=None)
+    assert system.max_cost({"question": "?"}).usd == pytest.approx(256 * 3 / 1e6)
 
 
 def test_half_a_price_is_refused():

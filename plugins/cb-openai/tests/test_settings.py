@@ -19,9 +19,9 @@ from cb_openai import (
     Retry,
 )
 from cbcore.binding import make
-from cbcore.identity import identity_of
 from cbcore.provenance import describe
 from cbcore.specs import parse
+from cbcore.store.identity import Identities
 
 URL = "http://localhost:1"
 
@@ -50,7 +50,21 @@ def test_a_spec_keywords_and_records_make_the_same_system():
     assert others == [first, first]
     assert given.items() <= first.items()
     assert not {"retry", "limits", "generation", "prompting", "access"} & first.keys()
-    assert len({identity_of(system) for system in systems}) == 1
+    assert len({key_of(system) for system in systems}) == 1
+
+
+def key_of(system):
+    return Identities().key_of(system)
+
+
+def test_neither_a_name_nor_a_price_file_is_a_part_of_the_key(tmp_path):
+    """Replies are the same, so nothing is called again."""
+    prices = tmp_path / "prices.json"
+    prices.write_text('{"gpt-4o": {"input": 1, "output": 2}}')
+    key = key_of(OpenAI(URL, "gpt-4o"))
+    assert key_of(OpenAI(URL, "gpt-4o", name="mine", prices=str(prices))) == key
+    others = [{"temperature": 0.5}, {"price_in": 1, "price_out": 2}, {"prompt": "{question}"}]
+    assert key not in {key_of(OpenAI(URL, "gpt-4o", **other)) for other in others}
 
 
 @pytest.mark.parametrize(

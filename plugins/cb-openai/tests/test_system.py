@@ -65,16 +65,6 @@ def test_an_endpoint_without_usage_has_no_cost(server, caplog):
     assert "reports no usage" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("parameters", "usd"),
-    [({"max_tokens": 100}, (1000 * 2.5 + 5 * 100 * 10) / 1e6), ({}, (2500 + 5 * 256 * 10) / 1e6)],
-)
-def test_a_dry_run_is_told_what_calls_would_cost(parameters, usd):
-    """Input by its tokens, replies as long as they may be."""
-    assert OpenAI("http://h", "gpt-4o", **parameters).estimate_usd(5, 1000) == pytest.approx(usd)
-    assert OpenAI("http://h", "llama-3").estimate_usd is None
-
-
 def test_a_budget_stops_a_run_before_it_is_exceeded(server):
     """The cost of rows is what the budget counts."""
     from cbcore.exceptions import RunStoppedError
@@ -83,7 +73,7 @@ def test_a_budget_stops_a_run_before_it_is_exceeded(server):
     cost = (60 * 2.5 + 40 * 1.25 + 2 * 10) / 1e6
     with pytest.raises(RunStoppedError, match="exceed the budget") as stopped:
         rows_of(
-            OpenAI(url, "gpt-4o"),
+            OpenAI(url, "gpt-4o", max_tokens=2),
             [{**EXAMPLE, "id": i} for i in range(20)],
             budget_usd=cost * 5.5,
         )
@@ -262,13 +252,19 @@ def test_stored_answers_are_not_asked_for_again(server, tmp_path):
         assert len(server.requests(url)) == requests
 
 
-def test_the_connections_are_closed_at_the_end_of_a_run(server):
+def test_the_connections_are_closed_at_the_end_of_a_run(server, capsys):
     """No warning of an open session, also when the run ends early or nobody can await."""
+    from cbcore.exceptions import RunStoppedError
+
+    examples = [{**EXAMPLE, "id": i} for i in range(5)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        rows_of(OpenAI(server.url(), "gpt-4o"), [{**EXAMPLE, "id": i} for i in range(5)])
+        rows_of(OpenAI(server.url(), "gpt-4o"), examples)
+        with pytest.raises(RunStoppedError, match="exceed the budget"):
+            rows_of(OpenAI(server.url(), "gpt-4o", max_tokens=1), examples, budget_tokens=250)
         OpenAI(server.url(), "gpt-4o").process(EXAMPLE)
         gc.collect()
+    assert "Closing" not in capsys.readouterr().err
 
 
 def test_one_system_serves_several_event_loops(server):

@@ -8,6 +8,7 @@ import json
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -17,8 +18,10 @@ from cb_ragas_precision import ContextPrecision, ContextRecall, ContextUtilizati
 from cb_ragas_precision.evaluating import cost_of
 from cb_ragas_precision.judges import ClientJudge
 from cbcore import evaluate
-from cbcore.exceptions import MissingExtraError, MissingScoreError
+from cbcore.exceptions import MissingExtraError, MissingScoreError, RunStoppedError
+from cbcore.protocols import Cost
 from cbcore.results import Scored
+from cbcore.store.identity import Identities
 
 EXAMPLE = {"id": 1, "question": "Capital of France?", "answer": "Paris", "context": "c"}
 
@@ -446,3 +449,80 @@ def test_each_call_of_a_judge_counts_once_in_the_cost() -> None:
 
     assert asyncio.run(ask("a", "a", "fails")) == {"calls": 2, "cost_usd": 1.0}
     assert asyncio.run(ask("a", "fails")) == {"calls": 1, "cost_usd": 0.5}
+
+
+# -- what it costs, and what tells it from others --------------------------------------------------
+
+
+class Priced:
+    """A judge client that declares a dollar and the length of the prompt for each."""
+
+    identity = "priced"
+
+    async def binary(self, prompt: str) -> Any:
+        return SimpleNamespace(verdict=1, reason="", cost={"calls": 1, "cost_usd": 1.0})
+
+    def max_cost(self, prompt: str) -> Cost:
+        return Cost(1.0, len(prompt))
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "example", "usd"),
+    [
+        (ContextPrecision, {"contexts": ["a", "b", "c"]}, 3.0),
+        (ContextPrecision, {"context": "only one"}, 1.0),
+        (ContextPrecision, {"context": None}, 5.0),
+        (ContextUtilization, {"contexts": ["a", "b"]}, 2.0),
+        (ContextRecall, {"contexts": ["a"], "answer": "Paris. It is large."}, 2.0),
+    ],
+)
+def test_judging_declares_a_cost_for_each_prompt(
+    evaluator: Any, example: dict[str, Any], usd: float
+) -> None:
+    """By the contexts of the example. If a system is to retrieve them, it is taken to find five."""
+    cost = evaluator(judge=Priced()).max_cost({**EXAMPLE, **example})
+    assert (cost.usd, cost.is_bound) == (usd, False)
+    assert evaluator(judge=Priced()).max_cost({}).usd is not None
+
+
+@pytest.mark.parametrize("judge", [None, lambda prompt: 1, SimpleNamespace(binary=None)])
+def test_a_judge_that_declares_no_cost_is_free(judge: Any) -> None:
+    """So is no judge at all."""
+    assert not hasattr(ContextPrecision(judge=judge), "max_cost")
+
+
+def test_judging_stays_within_a_budget() -> None:
+    """Two contexts are two dollars. After the first row, as much again may be needed twice."""
+    data = [{**EXAMPLE, "id": i, "contexts": [f"a{i}", f"b{i}"]} for i in range(9)]
+    with pytest.raises(RunStoppedError, match=r"\$6\.0000 spent") as stopped:
+        evaluate(
+            [Answers()], data, [ContextPrecision(judge=Priced())], progress=False, budget_usd=9
+        )
+    assert len(stopped.value.result.rows) == 3
+
+
+class Answers:
+    name = "answers"
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        return {"response": "Paris"}
+
+
+def test_a_verdict_that_is_remembered_is_free_under_a_budget() -> None:
+    """The second row asks nothing, and the run goes on."""
+    data = [{**EXAMPLE, "id": i, "contexts": ["a", "b"]} for i in range(2)]
+    judge = ContextPrecision(judge=Priced())
+    result = evaluate([Answers()], data, [judge], progress=False, budget_usd=9)
+    assert result.config["spent"]["usd"] == 2.0
+
+
+def test_a_price_file_is_no_part_of_the_key(tmp_path: Path) -> None:
+    """Verdicts are the same, so nothing is asked again."""
+    prices = tmp_path / "prices.json"
+    prices.write_text('{"m": {"input": 1, "output": 2}}')
+
+    def key_of(**parameters: Any) -> str:
+        judge = ContextPrecision("http://localhost:1", "m", **parameters)
+        return Identities().key_of(judge)
+
+    assert key_of(prices=str(prices)) == key_of() != key_of(n_votes=3)

@@ -123,3 +123,10 @@ def test_an_endpoint_that_counts_nothing_leaves_the_cost_unknown(server):
     (row, *_) = run(server, DATA, "silent").rows
     assert "scoring_usd" not in row.metadata
     assert row.metadata["semantic_similarity"]["requests_of_unknown_cost"] == 1
+
+
+def test_under_a_budget_an_endpoint_that_counts_nothing_is_not_asked_again(server):
+    """A budget in dollars cannot be kept."""
+    with pytest.raises(RunStoppedError, match="does not report what its calls cost"):
+        run(server, DATA, "silent", budget_usd=50)
+    assert len(server.asked) == 1

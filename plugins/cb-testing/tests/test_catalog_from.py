@@ -74,6 +74,6 @@ def test_a_run_uses_the_catalog_and_calls_its_hooks():
         metrics=[],
         tokenizer="subject",
     )
-    result = compose(request, catalog).execute()
+    result = compose(request, catalog).run()
     assert [row.scores for row in result.rows] == [{"f1": 1.0}] * 3
     assert hooks.rows == [0, 1, 2]

@@ -12,7 +12,7 @@ from cb_testing.rule_registry import RULES, STORED, rules_for
 from cb_testing.rules.reporters import _Page
 from cb_testing.samples import HOSTILE_TAG
 from cbcore.kinds import KINDS
-from tests.components import GOOD, WRONG, Undocumented, component
+from tests.components import GOOD, WRONG, Labeled, Undocumented, component
 from tests.fake_distributions import PACKAGES
 
 DOCS = Path(__file__).parents[3] / "docs" / "reference" / "conformance.md"
@@ -88,6 +88,15 @@ def test_a_component_that_cannot_be_used_fails_at_the_first_obstacle(rule, subje
     report = check_plugin(subject)
     assert failed(report) == {rule}, str(report)
     assert message in report.failures[0].message
+
+
+def test_a_parameter_that_changes_nothing_is_named_as_a_label():
+    """Unless it is named, a parameter that is not a part of the key is taken to be forgotten."""
+    subject = [component("evaluator", Labeled)]
+    report = check_plugin(subject)
+    assert failed(report) == {"identity-distinguishes"}
+    assert "add 'note' to `identity`" in report.failures[0].message
+    check_plugin(subject, examples={"subject": {"labels": ["note"]}}).assert_ok()
 
 
 def project(tmp_path, entries, source="", package="cb_made"):

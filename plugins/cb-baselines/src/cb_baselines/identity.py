@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from cbcore.introspection import attributes_without
+
 
 class Identity:
     """Returns the example unchanged: the control every other system is compared with."""
 
     example = "identity | extractive"
-    name_is_label = True
+    identity = attributes_without("name")
 
     def __init__(self, *, name: str | None = None) -> None:
         self.name = name or "identity"

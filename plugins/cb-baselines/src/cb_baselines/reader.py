@@ -10,6 +10,7 @@ from cb_baselines.reading.evidence import Evidence, weigh
 from cb_baselines.reading.questions import Kind, Question, analyse
 from cb_baselines.reading.spans import best_span
 from cb_baselines.sentences import Sentence, split_context
+from cbcore.introspection import attributes_without
 
 
 class Extractive:
@@ -22,7 +23,7 @@ class Extractive:
     has lost.
     """
 
-    name_is_label = True
+    identity = attributes_without("name")
 
     def __init__(self, *, name: str | None = None) -> None:
         self.name = name or "extractive"

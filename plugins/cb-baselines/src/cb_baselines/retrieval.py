@@ -10,6 +10,7 @@ from cb_baselines.examples import text_field
 from cb_baselines.naming import spec_name
 from cb_baselines.ranking import rank_by_bm25, terms
 from cbcore.contexts import text_of
+from cbcore.introspection import attributes_without
 from cbcore.scoring import Bm25Index
 
 _BLANK_LINES = re.compile(r"\n\s*\n")
@@ -23,7 +24,7 @@ class Retriever:
     """
 
     example = "retriever:k=2 | extractive"
-    name_is_label = True
+    identity = attributes_without("name")
 
     def __init__(
         self, k: int = 3, k1: float = 1.5, b: float = 0.75, *, name: str | None = None

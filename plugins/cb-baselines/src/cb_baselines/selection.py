@@ -13,6 +13,7 @@ from cb_baselines.examples import text_field
 from cb_baselines.naming import spec_name
 from cb_baselines.ranking import rank_by_bm25, terms, tfidf_scores
 from cb_baselines.sentences import Sentence, render, split_context
+from cbcore.introspection import attributes_without
 from cbcore.scoring import Bm25Index
 from cbcore.tokens import DEFAULT_ENCODING
 
@@ -21,7 +22,7 @@ class Bm25:
     """Keeps the sentences that BM25 ranks highest for the question, in their original order."""
 
     example = "bm25:max_tokens=200 | extractive"
-    name_is_label = True
+    identity = attributes_without("name")
 
     def __init__(
         self,
@@ -62,7 +63,7 @@ class TfIdf:
     """Keeps the sentences closest to the question by TF-IDF cosine, in their original order."""
 
     example = "tf-idf:max_tokens=200 | extractive"
-    name_is_label = True
+    identity = attributes_without("name")
 
     def __init__(
         self,
@@ -98,7 +99,7 @@ class RandomSelection:
     """
 
     example = "random:max_tokens=200 | extractive"
-    name_is_label = True
+    identity = attributes_without("name")
 
     def __init__(
         self,

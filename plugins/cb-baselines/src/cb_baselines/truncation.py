@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 from cb_baselines import tokenizers
 from cb_baselines.examples import text_field
 from cb_baselines.naming import spec_name
+from cbcore.introspection import attributes_without
 from cbcore.scoring import split_sentences
 from cbcore.tokens import DEFAULT_ENCODING
 
@@ -33,7 +34,7 @@ class Truncate:
     """
 
     example = "truncate:max_tokens=200 | extractive"
-    name_is_label = True
+    identity = attributes_without("name")
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from cbcore.cli.kit import Output, execute_and_report, exit_code_of
+from cbcore.cli.kit import Output, execute_and_report, exiting
 from cbcore.exceptions import UsageError
 
 if TYPE_CHECKING:
@@ -66,11 +66,9 @@ def _count(text: str) -> int:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the command. Ends in `SystemExit` with the exit codes of `cb` unless all went well."""
-    arguments = sys.argv[1:] if argv is None else list(argv)
-    code = exit_code_of("context-bench", lambda: _run(arguments))
-    if code:
-        raise SystemExit(code)
+    """Run the command and exit with the exit codes of `cb`."""
+    with exiting("context-bench"):
+        _run(sys.argv[1:] if argv is None else list(argv))
 
 
 def _run(arguments: list[str]) -> None:

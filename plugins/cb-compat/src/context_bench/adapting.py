@@ -6,8 +6,8 @@ import enum
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from cbcore.chains import Renamed
 from cbcore.exceptions import UsageError
-from cbcore.introspection import public_attributes
 
 STRINGS = "context_bench_strings"
 """Where every string of an example and of an output stands while a run counts them all."""
@@ -62,21 +62,12 @@ def adapted(system: Any, counting: Counting = Counting.VISIBLE) -> Any:
     return CalledSystem(system, counting)
 
 
-class _Adapted:
-    """What a system is called, what makes it this one, and which of its secrets to hide."""
+class _Adapted(Renamed):
+    """A system that is called in another way. All else, such as its key, is its own."""
 
     def __init__(self, system: Any, counting: Counting) -> None:
-        self._system = system
+        super().__init__(system, system.name)
         self._counting = counting
-        self.name: str = system.name
-        self.parameters = public_attributes(system)
-        if hasattr(system, "warm_up"):
-            self.warm_up = system.warm_up
-
-    @property
-    def identity(self) -> list[Any]:
-        """What keys its outputs in the store."""
-        return [self._system, self._counting.name]
 
     def _counted(self, output: Any) -> Any:
         """The output, in which nothing overrides what is to be counted."""
@@ -98,10 +89,10 @@ class CalledSystem(_Adapted):
         """Call the system; with all turns where the example says it is a conversation."""
         example.pop(STRINGS, None)
         is_conversation = example.get("multi_turn") and "turns" in example
-        if is_conversation and hasattr(self._system, "process_conversation"):
-            output = _conversed(example, self._system.process_conversation(example["turns"]))
+        if is_conversation and hasattr(self.system, "process_conversation"):
+            output = _conversed(example, self.system.process_conversation(example["turns"]))
         else:
-            output = self._system.process(example)
+            output = self.system.process(example)
         return self._counted(output)
 
 
@@ -111,12 +102,7 @@ class AwaitedSystem(_Adapted):
     async def aprocess(self, example: dict[str, Any]) -> Any:
         """Await the system, which knows conversations itself."""
         example.pop(STRINGS, None)
-        return self._counted(await self._system.aprocess(example))
-
-    async def aclose(self) -> None:
-        """Close the connections of the system."""
-        if hasattr(self._system, "aclose"):
-            await self._system.aclose()
+        return self._counted(await self.system.aprocess(example))
 
 
 def _conversed(example: Mapping[str, Any], replies: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

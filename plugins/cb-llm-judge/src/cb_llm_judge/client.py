@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -27,9 +27,10 @@ from cb_llm_judge.verdicts import (
     Verdict,
     rating_form,
 )
-from cb_openai.prices import request_cost
+from cb_openai.prices import max_cost, request_cost
 from cb_openai.settings import Connection
 from cbcore.components import describe_exception
+from cbcore.protocols import Cost
 from cbcore.records import by_field
 from cbcore.secrets import redact
 
@@ -111,26 +112,29 @@ class JudgeClient:
 
     async def ask(self, prompt: str, form: Form, *, seed: int | None = None) -> Verdict:
         """One verdict in a form, whatever `votes` is. Raises `JudgeError`."""
-        text, cost = await self._complete(f"{prompt}\n\n{form.instruction}", form, seed)
+        text, cost = await self._complete(_messages(prompt, form), form, seed)
         try:
             return attrs.evolve(read_reply(text, form), cost=cost)
         except JudgeError as error:
             raise JudgeError(f"judge {self.model}: {error.message}", cost=cost) from error
+
+    def max_cost(self, prompt: str, form: Form = BINARY) -> Cost:
+        """The most that all votes on a prompt may cost."""
+        from cb_openai.counting import count_prompt
+
+        n_prompt = count_prompt(_messages(prompt, form), form.response_format)
+        return max_cost(self.price, self.votes * n_prompt, self.votes * self.max_tokens)
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.aclose()
 
     async def _complete(
-        self, prompt: str, form: Form, seed: int | None
+        self, messages: Sequence[Mapping[str, Any]], form: Form, seed: int | None
     ) -> tuple[str, dict[str, Any]]:
         """The reply, and what all requests for it cost."""
         from cb_openai import EndpointError
 
-        messages = [
-            {"role": "system", "content": SYSTEM_PROMPT},
-            {"role": "user", "content": prompt},
-        ]
         options: dict[str, Any] = {
             "temperature": self.temperature,
             "max_tokens": self.max_tokens,
@@ -161,6 +165,13 @@ class JudgeClient:
 
     def _cost_of(self, reply: Reply) -> dict[str, Any]:
         return request_cost(self.price, reply.usage, reply.lost_attempts)
+
+
+def _messages(prompt: str, form: Form) -> list[dict[str, str]]:
+    return [
+        {"role": "system", "content": SYSTEM_PROMPT},
+        {"role": "user", "content": f"{prompt}\n\n{form.instruction}"},
+    ]
 
 
 class FunctionJudge:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
+import attrs
+
 from cb_llm_judge.client import FunctionJudge, JudgeClient
 from cb_llm_judge.material import EXAMPLE_FIELDS, example_text
 from cb_llm_judge.panel import Combine, Poll, poll
@@ -14,12 +16,15 @@ from cb_llm_judge.verdicts import rating_form
 from cb_openai.settings import Connection
 from cbcore.binding import FileName, Trusted
 from cbcore.exceptions import MissingScoreError
+from cbcore.introspection import attributes_without
+from cbcore.protocols import Cost
 from cbcore.records import by_field
 from cbcore.results import Scored
 from cbcore.scoring import response_of
 
 LOW, HIGH = 1, 5
-_RUBRIC_TOKENS = 400
+_USUAL_RESPONSE = " word" * 512
+"""What a cost takes a response to be that is not there yet."""
 
 
 class LLMJudge:
@@ -39,6 +44,7 @@ class LLMJudge:
     """
 
     emits: tuple[str, ...] = ("judge_score", "judge_agreement")
+    identity = attributes_without("name", "prices")
 
     @by_field
     def __init__(
@@ -127,26 +133,19 @@ class LLMJudge:
         return Scored(scores=scores, details=details, cost=given.cost)
 
     @property
-    def estimate_usd(self) -> Callable[[int, int], float] | None:
-        """What judging costs at most; None without a known price. A function asks for no money.
-
-        A prompt is taken to hold what the example does twice over, with the rubric around it.
-        """
+    def max_cost(self) -> Callable[[Mapping[str, Any]], Cost]:
+        """What judging may cost, if the response has 512 tokens. A function declares no cost."""
         clients = [judge for judge in self._judges if isinstance(judge, JudgeClient)]
         if not clients:
-            raise AttributeError("estimate_usd")
-        prices = [client.price for client in clients]
-        known = [price for price in prices if price is not None]
-        if len(known) < len(prices):
-            return None
+            raise AttributeError("max_cost")
 
-        def estimate(calls: int, tokens: int) -> float:
-            prompt = 2 * tokens + calls * _RUBRIC_TOKENS
-            replies = calls * self.sampling.max_tokens
-            each = sum(prompt * price.input + replies * price.output for price in known)
-            return self.votes * each / 1e6
+        def add_costs(example: Mapping[str, Any]) -> Cost:
+            texts = {name: example_text(example, name) for name in EXAMPLE_FIELDS}
+            prompt = self._rubric.fill({**texts, "response": _USUAL_RESPONSE})
+            costs = [client.max_cost(prompt, self._form) for client in clients]
+            return attrs.evolve(Cost.of_all(costs), is_bound=False)
 
-        return estimate
+        return add_costs
 
     async def aclose(self) -> None:
         """Close the connections of all judges."""

@@ -22,10 +22,11 @@ from cb_llm_judge.verdicts import PREFERENCE, JudgeError
 from cb_openai.settings import Connection
 from cbcore.binding import FileName, Trusted
 from cbcore.exceptions import ScoringError
-from cbcore.identity import UnidentifiableError, identity_of
 from cbcore.json_data import to_json
 from cbcore.records import by_field
 from cbcore.results import EvalRow
+from cbcore.store.identity import Identities
+from cbcore.store.own_code import UnidentifiedError
 
 _MOST_AT_ONCE = 64
 _logger = logging.getLogger("cb.llm_judge")
@@ -190,17 +191,17 @@ class _CachedAsker:
         self._judge = judge
         self._cache = cache
         try:
-            self._identity: str | None = identity_of(judge).hex()
-        except UnidentifiableError:
-            self._identity = None
+            self._judge_key: str | None = Identities().key_of(judge)
+        except UnidentifiedError:
+            self._judge_key = None
 
     async def prefer(self, prompt: str) -> str:
-        asked = [self._identity, SYSTEM_PROMPT, prompt, PREFERENCE.instruction]
+        asked = [self._judge_key, SYSTEM_PROMPT, prompt, PREFERENCE.instruction]
         key = blake2b(to_json(asked, sort_keys=True), digest_size=16).digest()
-        verdict = self._cache.get(key) if self._identity is not None else None
+        verdict = self._cache.get(key) if self._judge_key is not None else None
         if verdict is None:
             verdict = await self._judge.ask(prompt, PREFERENCE)
-            if self._identity is not None:
+            if self._judge_key is not None:
                 self._cache.put(key, verdict)
         return str(verdict.value)
 

@@ -13,6 +13,7 @@ from cb_local.engine import Completion, Engine, EngineOptions, default_threads, 
 from cb_local.models import BUNDLED, find_model
 from cbcore.contexts import history_of
 from cbcore.exceptions import DataError, MissingExtraError
+from cbcore.introspection import attributes_without
 from cbcore.specs import Spec
 
 DEFAULT_MAX_TOKENS = 64
@@ -35,7 +36,7 @@ class Local:
     `model`, `n_ctx` (tokens of prompt and answer together) and `n_threads`. They take turns.
     """
 
-    name_is_label = True
+    identity = attributes_without("name")
 
     def __init__(
         self,

@@ -87,11 +87,6 @@ class ChatClient:
         self._lines: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Line]
         self._lines = weakref.WeakKeyDictionary()
         self._last_line: _Line | None = None
-        self._workers = 1
-
-    def divide_limits(self, workers: int) -> None:
-        """Keep to the share of one of so many workers from the first request on."""
-        self._workers = workers
 
     def __repr__(self) -> str:
         return f"ChatClient({self.base_url!r}, {self.model!r})"
@@ -245,9 +240,7 @@ class ChatClient:
             loop = asyncio.get_running_loop()
             line = self._lines.get(loop)
             if line is None:
-                line = self._lines[loop] = _Line(
-                    self.limits, self._url, self._headers, self._workers
-                )
+                line = self._lines[loop] = _Line(self.limits, self._url, self._headers)
             self._last_line = line
         return line
 
@@ -265,7 +258,7 @@ class ChatClient:
         if line is None:
             return
         await line.session.close()
-        if line.limit.most < self.limits.max_in_flight // self._workers:
+        if line.limit.most < self.limits.max_in_flight:
             # Not before: to tell something takes files, too.
             logger.warning(
                 "%s: this process could open no more files, so that only %d requests at once were "
@@ -292,9 +285,7 @@ class ChatClient:
 class _Line:
     """What a client has on one event loop: its connections, and who goes when."""
 
-    def __init__(
-        self, limits: Limits, url: str, headers: Mapping[str, str], workers: int = 1
-    ) -> None:
+    def __init__(self, limits: Limits, url: str, headers: Mapping[str, str]) -> None:
         import aiohttp
         from yarl import URL
 
@@ -308,9 +299,9 @@ class _Line:
         )
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
-        self.limit = pacing.AdaptiveLimit(max(1, limits.max_in_flight // workers))
-        self.requests = _window(limits.requests_per_minute, workers)
-        self.tokens = _window(limits.tokens_per_minute, workers)
+        self.limit = pacing.AdaptiveLimit(limits.max_in_flight)
+        self.requests = _window(limits.requests_per_minute)
+        self.tokens = _window(limits.tokens_per_minute)
         self.has_minute_limits = self.requests is not None or self.tokens is not None
 
     def is_here(self) -> bool:
@@ -333,9 +324,5 @@ class _Line:
             self.tokens.correct(entry, used)
 
 
-def _window(per_minute: int | None, workers: int) -> pacing.SlidingWindow | None:
-    if per_minute is None:
-        return None
-    if per_minute >= workers:
-        return pacing.SlidingWindow(per_minute // workers)
-    return pacing.SlidingWindow(1, 60.0 * workers / per_minute)  # less than one each minute
+def _window(per_minute: int | None) -> pacing.SlidingWindow | None:
+    return None if per_minute is None else pacing.SlidingWindow(per_minute)

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cb_openai.client import ChatClient
+from cb_openai.counting import count_tokens
 from cb_openai.errors import BadReplyError, EndpointError, Outcome
-from cb_openai.prices import request_cost
+from cb_openai.prices import max_cost, request_cost
 from cb_openai.settings import Connection
+from cbcore.protocols import Cost
 from cbcore.records import by_field
 
 
@@ -57,13 +59,17 @@ class EmbeddingClient:
             raise
         return found, request_cost(self.price, _whole(reply.usage), reply.lost_attempts)
 
+    def max_cost(self, texts: Sequence[str]) -> Cost:
+        """The most that a request for these texts may cost."""
+        return max_cost(self.price, sum(map(count_tokens, texts)), 0)
+
     async def aclose(self) -> None:
         """Close the connections of this event loop."""
         await self._client.aclose()
 
 
 def _whole(usage: Mapping[str, int]) -> Mapping[str, int]:
-    """A usage of this API tells of no completion, which is no lack of it."""
+    """A usage of this API has no completion, which does not make it incomplete."""
     return {"completion_tokens": 0, **usage} if usage else usage
 
 

@@ -14,6 +14,7 @@ import attrs
 
 from cbcore.binding import Trusted
 from cbcore.names import hint
+from cbcore.protocols import Cost
 
 PRICES_VARIABLE = "CB_PRICES"
 """The environment variable that may name a price file."""
@@ -69,8 +70,6 @@ class Pricing:
     input which the provider had in its cache.
     """
 
-    identity_without = ("prices",)
-
     prices: Trusted[str | None] = None
     price_in: float | None = attrs.field(default=None, validator=attrs.validators.optional(_amount))
     price_out: float | None = attrs.field(
@@ -89,6 +88,19 @@ class Pricing:
         return find_price(model, self.prices)
 
 
+def max_cost(price: Price | None, n_prompt: int, n_reply: int, *, is_bound: bool = True) -> Cost:
+    """The cost of a request by the tokens of its prompt and of the longest reply."""
+    usd = None
+    if price is not None:
+        usd = (n_prompt * price.input + n_reply * price.output) / 1e6
+    return Cost(usd, n_prompt + n_reply, is_bound)
+
+
+def is_whole(usage: Mapping[str, int]) -> bool:
+    """Whether a usage tells what a request took."""
+    return usage.get("prompt_tokens", 0) > 0 and "completion_tokens" in usage
+
+
 def request_cost(
     price: Price | None, usage: Mapping[str, int], lost_attempts: int = 0, *, billed: bool = True
 ) -> dict[str, Any]:
@@ -96,15 +108,13 @@ def request_cost(
 
     A request that was not `billed` and has no usage costs nothing.
     """
-    calls, usd = lost_attempts, None
-    if billed or usage:
-        calls += 1
-        usd = None if price is None else price.cost_usd(usage)
+    calls = lost_attempts + bool(billed or usage)
     tokens = usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
     cost: dict[str, Any] = {"calls": calls, "spent_tokens": tokens}
+    usd = None if price is None else price.cost_usd(usage)
     if usd is not None:
         cost["cost_usd"] = usd
-    if unknown := calls - (usd is not None):
+    if unknown := calls - is_whole(usage):
         cost["requests_of_unknown_cost"] = unknown
     return cost if calls else {}
 

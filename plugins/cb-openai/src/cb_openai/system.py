@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import copy
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import attrs
@@ -13,13 +15,17 @@ import attrs
 from cb_openai import addresses
 from cb_openai import likelihood as likelihoods
 from cb_openai.client import ChatClient
+from cb_openai.counting import count_prompt, count_tokens
 from cb_openai.errors import EndpointError, Outcome
 from cb_openai.messages import Prompting
-from cb_openai.prices import PRICES_VARIABLE, Pricing
+from cb_openai.prices import PRICES_VARIABLE, Pricing, is_whole, max_cost
 from cb_openai.replies import Reply
 from cb_openai.retrying import Retry
 from cb_openai.settings import Access, Generation, Limits
+from cbcore.boundary import contained
 from cbcore.exceptions import DataError
+from cbcore.introspection import attributes_without
+from cbcore.protocols import Cost
 from cbcore.records import by_field
 
 logger = logging.getLogger("cb.openai")
@@ -48,8 +54,7 @@ class OpenAI:
     one can be given as a parameter itself: `retry=Retry(max_retries=3)` is `max_retries=3`.
     """
 
-    name_is_label = True
-    identity_without = ("prices",)
+    identity = attributes_without("name", "prices")
 
     @by_field
     def __init__(
@@ -106,15 +111,9 @@ class OpenAI:
             )
 
     @property
-    def bottlenecks(self) -> tuple[str, ...]:
+    def endpoints(self) -> tuple[str, ...]:
         """The endpoint: systems at different ones may run at the same time."""
         return (addresses.host_and_port(self.base_url),)
-
-    def divide_limits(self, workers: int) -> None:
-        """In one of so many workers: let all together keep to the limits."""
-        for client in (self._client, self._likelihoods):
-            if client is not None:
-                client.divide_limits(workers)
 
     def __repr__(self) -> str:
         return f"OpenAI({self.base_url!r}, {self.model!r}, name={self.name!r})"
@@ -352,8 +351,8 @@ class OpenAI:
         """What a failure cost, with the replies that came before it in a conversation."""
         usages = [*(reply.usage for reply in before), error.usage]
         unknown = error.lost_attempts + sum(reply.lost_attempts for reply in before)
-        unknown += sum(not _is_whole(reply.usage) for reply in before)
-        unknown += error.may_be_billed and not _is_whole(error.usage)
+        unknown += sum(not is_whole(reply.usage) for reply in before)
+        unknown += error.may_be_billed and not is_whole(error.usage)
         lost = [reply.lost_attempts for reply in before]
         lost.append(error.lost_attempts + (error.may_be_billed and not error.usage))
         requests = []
@@ -380,34 +379,38 @@ class OpenAI:
             return None
         return sum(known)
 
-    @property
-    def estimate_usd(self) -> Callable[[int, int], float] | None:
-        """What calls with so many input tokens would cost; None without a known price.
+    def max_cost(self, example: Mapping[str, Any]) -> Cost:
+        """The most that a call may cost: all prompts, and replies as long as they may be.
 
-        A reply is taken to be `max_tokens` long, or 256 tokens where that is not set.
+        If nothing limits a reply, it is taken to have 256 tokens, which is no bound.
         """
-        price = self._price
-        if price is None:
-            return None
-        limit = self.most_reply_tokens
-        reply_tokens = _USUAL_REPLY_TOKENS if limit is None else limit
+        with contained():  # building a prompt fails in the call as well, or needs a stage before
+            return self._sum_requests(example)
+        return max_cost(self._price, count_tokens(example), _USUAL_REPLY_TOKENS, is_bound=False)
 
-        def estimate(calls: int, input_tokens: int) -> float:
-            return (input_tokens * price.input + calls * reply_tokens * price.output) / 1e6
-
-        return estimate
-
-    @property
-    def most_reply_tokens(self) -> int | None:
-        """The most tokens that a reply can have; None where nothing limits it."""
-        more = self.generation.extra_body or {}
-        limit = self.generation.max_tokens
-        for name in _REPLY_LIMITS:
-            limit = more.get(name, limit)
-        choices = more.get("n", 1)
-        if type(limit) is not int or type(choices) is not int:
-            return None
-        return limit * choices
+    def _sum_requests(self, example: Mapping[str, Any]) -> Cost:
+        requests = example.get("loglikelihood_requests")
+        if self._likelihoods is not None and requests:  # for the context alone perhaps, too
+            prompts = [count_tokens(text) for one in requests for text in ("".join(one), one[0])]
+            return max_cost(self._price, sum(prompts), len(prompts))
+        is_conversation = example.get("turns") and not example.get("messages")
+        limit = _limit_reply(self.generation if is_conversation else self._asked(example))
+        n_reply = _USUAL_REPLY_TOKENS if limit is None else limit
+        if self.prompting.build_messages is not None:
+            example = copy.deepcopy(example)
+        tools = _tools(example)
+        prompts = []
+        if is_conversation:
+            conversation = self.prompting.conversation(example)
+            with contextlib.suppress(StopIteration):
+                messages = next(conversation)
+                while True:
+                    prompts.append(count_prompt(messages, tools) + len(prompts) * n_reply)
+                    messages = conversation.send("")
+        else:
+            prompts.append(count_prompt(self.prompting.messages(example), tools))
+        n_replies = len(prompts) * n_reply
+        return max_cost(self._price, sum(prompts), n_replies, is_bound=limit is not None)
 
     async def warm_up(self) -> None:
         """Set up the client. Nothing is sent."""
@@ -427,13 +430,20 @@ class OpenAI:
             logger.warning("%s: the endpoint reports no usage, so rows have no cost", self.name)
 
 
+def _limit_reply(asked: Generation) -> int | None:
+    """The most tokens that a reply can have; None if nothing limits it."""
+    more = asked.extra_body or {}
+    limit = asked.max_tokens
+    for name in _REPLY_LIMITS:
+        limit = more.get(name, limit)
+    choices = more.get("n", 1)
+    if type(limit) is not int or type(choices) is not int:
+        return None
+    return limit * choices
+
+
 def _counts(usage: Mapping[str, int]) -> list[int]:
     return [usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)]
-
-
-def _is_whole(usage: Mapping[str, int]) -> bool:
-    """Whether a usage tells what a request took."""
-    return usage.get("prompt_tokens", 0) > 0 and "completion_tokens" in usage
 
 
 def _is_told(reply: Reply) -> bool:

@@ -6,10 +6,14 @@ import copy
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+import attrs
+
 from cb_ragas_precision.fields import Field, Fields, names_of, with_legacy
 from cb_ragas_precision.judging import Judgement, Judging
+from cbcore.boundary import contained
 from cbcore.columns import SUFFIX, Column
-from cbcore.protocols import Scores
+from cbcore.contexts import context_of
+from cbcore.protocols import Cost, Scores
 from cbcore.results import Scored
 
 if TYPE_CHECKING:
@@ -17,6 +21,8 @@ if TYPE_CHECKING:
 
     from cb_ragas_precision.judges import Judge
 
+_USUAL_CONTEXTS = 5
+_USUAL_RESPONSE = " word" * 512
 Outcome = Scores | Scored
 T = TypeVar("T")
 
@@ -31,7 +37,7 @@ class ColumnEvaluator:
     uses: ClassVar[tuple[Field, ...]]
 
     def _set_columns(self, columns: dict[str, Column | None], legacy: Mapping[str, Any]) -> None:
-        """Keep the columns as attributes, which is what the store knows an evaluator by."""
+        """Keep the columns as attributes, which are a part of the identity."""
         columns = with_legacy(columns, legacy, self.uses)
         self._fields = Fields(self.name, self.uses, columns)
         mapped = self._fields.reader.columns
@@ -70,7 +76,7 @@ class ColumnEvaluator:
 class JudgedEvaluator(ColumnEvaluator):
     """An evaluator that asks a judge, and without one decides by what the data says.
 
-    Subclasses have `_offline` and `_judged`, and call `_set_judge`.
+    Subclasses have `_offline`, `_judged` and `_prompts`, and call `_set_judge`.
     """
 
     judge: Any
@@ -97,6 +103,25 @@ class JudgedEvaluator(ColumnEvaluator):
             raise AttributeError("ascore: there is no judge to wait for")
         return self._judged
 
+    @property
+    def max_cost(self) -> Callable[[Mapping[str, Any]], Cost]:
+        """What judging may cost, by the contexts of the example; for a judge that declares a cost.
+
+        If the example has none, five contexts as long as all that it has are taken.
+        """
+        declare = None if self._judge is None else self._judge.max_cost
+        if declare is None:
+            raise AttributeError("max_cost")
+
+        def add_costs(example: Mapping[str, Any]) -> Cost:
+            prompts = [str(example)] * _USUAL_CONTEXTS
+            with contained():  # the example may lack fields, and columns may be functions
+                found = {"contexts": [context_of(example)], "response": _USUAL_RESPONSE}
+                prompts = self._prompts(self._fields.read(example, {**found, **example}))
+            return attrs.evolve(Cost.of_all(map(declare, prompts)), is_bound=False)
+
+        return add_costs
+
     async def aclose(self) -> None:
         """Close the judge's connections."""
         if self._judge is not None:
@@ -113,6 +138,10 @@ class JudgedEvaluator(ColumnEvaluator):
     async def _ask(self, prompts: Sequence[str]) -> list[Judgement]:
         assert self._judge is not None  # noqa: S101 - only asked where there is one
         return await self._judge.judge(prompts)
+
+    def _prompts(self, values: Mapping[str, Any]) -> list[str]:
+        """What the judge is asked about a row. Raises `MissingScoreError` if a value is missing."""
+        raise NotImplementedError
 
     def _offline(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Outcome:
         raise NotImplementedError

@@ -17,6 +17,7 @@ from cb_ragas_precision.judging import Judgement
 from cb_ragas_precision.prompts import REPLY_FORMAT
 from cbcore.components import describe_exception
 from cbcore.exceptions import CBError, ScoringError
+from cbcore.protocols import Cost
 
 _MOST_AT_ONCE = 64
 _MOST_REMEMBERED = 50_000
@@ -27,6 +28,9 @@ _CUT_OFF = re.compile(r'"verdict"\s*:\s*([01])\s*,')
 
 class Judge:
     """Judges many prompts at once and remembers, as long as it lives, what it said."""
+
+    max_cost: Callable[[str], Cost] | None = None
+    """The most that one prompt may cost; None for a judge that declares no cost."""
 
     def __init__(self) -> None:
         self._known: dict[str, Judgement] = {}
@@ -71,6 +75,7 @@ class ClientJudge(Judge):
     def __init__(self, connect: Callable[[], Any]) -> None:
         super().__init__()
         self._connect = connect
+        self.max_cost: Callable[[str], Cost] | None = getattr(connect(), "max_cost", None)
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
 
     async def _ask(self, prompt: str) -> Judgement:

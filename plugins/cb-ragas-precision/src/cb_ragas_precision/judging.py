@@ -97,5 +97,4 @@ class Judging:
         def connect() -> Any:
             return JudgeClient(url, model, **options)
 
-        connect()  # what is wrong with the parameters is told before a run begins
         return connect

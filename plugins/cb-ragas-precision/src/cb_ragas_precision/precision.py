@@ -20,6 +20,7 @@ from cb_ragas_precision.ranking import average_precision, set_precision
 from cbcore.binding import Trusted
 from cbcore.columns import Column
 from cbcore.exceptions import MissingScoreError
+from cbcore.introspection import attributes_without
 from cbcore.records import by_field
 from cbcore.results import Scored
 
@@ -35,11 +36,14 @@ class _RankedContexts(JudgedEvaluator):
         found = fields.contexts(values["contexts"])
         if not found:
             return self._nothing_retrieved()
+        remarks = fields.remarks(found, original.get("reference_contexts"))
+        return self._scored(await self._ask(self._prompts(values)), **remarks)
+
+    def _prompts(self, values: Mapping[str, Any]) -> list[str]:
         question = fields.text(values["question"], "question")
         answer = fields.text(values[self.answer.name], self.answer.name.replace("_", " "))
-        asked = [prompts.relevance(question, context, answer) for context in found]
-        remarks = fields.remarks(found, original.get("reference_contexts"))
-        return self._scored(await self._ask(asked), **remarks)
+        found = fields.contexts(values["contexts"])
+        return [prompts.relevance(question, context, answer) for context in found]
 
     def _scored(self, judgements: Sequence[Judgement], **details: Any) -> Scored:
         scores: dict[str, float] = {}
@@ -79,6 +83,7 @@ class ContextPrecision(_RankedContexts):
     needs_output = ("contexts",)
     uses = (fields.QUESTION, fields.CONTEXTS, fields.GROUND_TRUTH)
     answer = fields.GROUND_TRUTH
+    identity = attributes_without("prices")
 
     @by_field
     def __init__(
@@ -137,6 +142,7 @@ class ContextUtilization(_RankedContexts):
     emits = ("context_utilization",)
     uses = (fields.QUESTION, fields.CONTEXTS, fields.RESPONSE)
     answer = fields.RESPONSE
+    identity = attributes_without("prices")
 
     @by_field
     def __init__(

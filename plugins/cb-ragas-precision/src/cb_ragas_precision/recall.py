@@ -20,6 +20,7 @@ from cb_ragas_precision.similarity import check_measure
 from cbcore.binding import Trusted
 from cbcore.columns import Column
 from cbcore.exceptions import MissingScoreError
+from cbcore.introspection import attributes_without
 from cbcore.records import by_field
 from cbcore.results import Scored
 from cbcore.scoring import split_sentences
@@ -41,6 +42,7 @@ class ContextRecall(JudgedEvaluator):
     needs = ("supporting_facts",)
     needs_output = ("contexts",)
     uses = (fields.QUESTION, fields.CONTEXTS, fields.GROUND_TRUTH, fields.REFERENCE_CONTEXTS)
+    identity = attributes_without("prices")
 
     @by_field
     def __init__(
@@ -73,15 +75,18 @@ class ContextRecall(JudgedEvaluator):
         found = fields.contexts(values["contexts"])
         if not found:
             return self._nothing_retrieved()
-        question = fields.text(values["question"], "question")
-        stated = split_sentences(fields.text(values["ground_truth"], "ground truth"))
-        asked = [prompts.attribution(question, found, statement) for statement in stated]
-        judgements = await self._ask(asked)
+        judgements = await self._ask(self._prompts(values))
+        stated = _statements(values)
         details, cost = details_of(judgements, statements=stated), cost_of(judgements)
         verdicts = [j.verdict for j in judgements if j.verdict is not None]
         if len(verdicts) < len(stated):
             return Scored({}, {self.name: why_unjudged(judgements, "statement")}, details, cost)
         return Scored({self.name: sum(verdicts) / len(stated)}, {}, details, cost)
+
+    def _prompts(self, values: Mapping[str, Any]) -> list[str]:
+        question = fields.text(values["question"], "question")
+        found = fields.contexts(values["contexts"])
+        return [prompts.attribution(question, found, stated) for stated in _statements(values)]
 
     def _offline(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Outcome:
         values = self._fields.read(original, processed)
@@ -101,3 +106,7 @@ class ContextRecall(JudgedEvaluator):
         everything = list(map(squeezed, found))
         held = [int(any(fact in context for context in everything)) for fact in facts]
         return {self.name: sum(held) / len(held)}
+
+
+def _statements(values: Mapping[str, Any]) -> list[str]:
+    return split_sentences(fields.text(values["ground_truth"], "ground truth"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -12,8 +12,11 @@ import attrs
 from cb_ragas_precision import fields
 from cb_ragas_precision.evaluating import ColumnEvaluator, awaited
 from cbcore.binding import Trusted
+from cbcore.boundary import contained
 from cbcore.columns import Column
 from cbcore.exceptions import MissingExtraError, MissingScoreError
+from cbcore.introspection import attributes_without
+from cbcore.protocols import Cost
 from cbcore.records import by_field
 from cbcore.results import Scored
 
@@ -22,8 +25,8 @@ if TYPE_CHECKING:
 
     from cb_openai import EmbeddingClient
 
-_USUAL_TEXT_TOKENS = 512
-"""What an estimate takes a response to have; the reference is taken to be within the example."""
+_USUAL_RESPONSE = " word" * 512
+"""What a cost takes a response to be that is not there yet."""
 _MOST_REMEMBERED = 10_000
 
 
@@ -56,6 +59,7 @@ class SemanticSimilarity(ColumnEvaluator):
     name = "semantic_similarity"
     emits = ("semantic_similarity",)
     uses = (fields.RESPONSE, fields.GROUND_TRUTH)
+    identity = attributes_without("prices")
 
     @by_field
     def __init__(
@@ -77,7 +81,7 @@ class SemanticSimilarity(ColumnEvaluator):
         self.model = model
         self.threshold = threshold
         self.embedding = embedding
-        self._price = self._connected().price  # and what is wrong is told before a run begins
+        self._client = self._connected()  # what is wrong is reported before a run begins
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, EmbeddingClient]
         self._clients = WeakKeyDictionary()
         self._references: dict[str, list[float]] = {}
@@ -102,17 +106,13 @@ class SemanticSimilarity(ColumnEvaluator):
         details = {} if score == cosine else {"cosine": cosine}
         return Scored({self.name: score}, details=details, cost=cost)
 
-    @property
-    def estimate_usd(self) -> Callable[[int, int], float] | None:
-        """What scoring may cost; None without a known price."""
-        price = self._price
-        if price is None:
-            return None
-
-        def estimate(calls: int, tokens: int) -> float:
-            return (tokens + calls * _USUAL_TEXT_TOKENS) * price.input / 1e6
-
-        return estimate
+    def max_cost(self, example: Mapping[str, Any]) -> Cost:
+        """What scoring may cost, if the response has 512 tokens."""
+        reference = None
+        with contained():  # columns may be functions
+            reference = self._fields.read(example, {})["ground_truth"]
+        cost = self._client.max_cost([_USUAL_RESPONSE, str(reference)])
+        return attrs.evolve(cost, is_bound=False)
 
     async def aclose(self) -> None:
         """Close the connections of this event loop."""

@@ -38,6 +38,7 @@ class Given(TypedDict, total=False):
 
     - `params`: the parameters to make it with; needed where some have no default.
     - `variants`: for a parameter, another value it accepts, where none can be guessed.
+    - `labels`: parameters besides the name that change nothing of what it returns.
     - `examples`: more to try it on. For a system examples, for an evaluator pairs of an example
       and an output, for a metric rows.
     - `skip`: rules that do not apply to it, each with the reason.
@@ -45,6 +46,7 @@ class Given(TypedDict, total=False):
 
     params: Mapping[str, Any]
     variants: Mapping[str, Any]
+    labels: Sequence[str]
     examples: Sequence[Any]
     skip: Mapping[str, str]
 

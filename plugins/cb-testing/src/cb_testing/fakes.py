@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from cbcore.exceptions import MissingScoreError
+from cbcore.introspection import attributes_without
 from cbcore.protocols import Scores
 
 Example: TypeAlias = dict[str, Any]
@@ -22,7 +23,7 @@ _WAIT_S = 60.0
 class FakeSystem:
     """Answers with a text, or with what a function makes of the example; remembers its calls."""
 
-    name_is_label = True
+    identity = attributes_without("name")
 
     def __init__(
         self, response: str | Callable[[Example], str] = "Paris", *, name: str = "fake"
@@ -50,8 +51,6 @@ class FakeSystem:
 class FaultySystem(FakeSystem):
     """Raises for some examples, by id, or for all of them."""
 
-    name_is_label = True
-
     def __init__(
         self,
         ids: Collection[str | int] | None = None,
@@ -72,8 +71,6 @@ class FaultySystem(FakeSystem):
 class WrongSystem(FakeSystem):
     """Returns whatever it is told to, such as a list or None where a dict is due."""
 
-    name_is_label = True
-
     def __init__(self, output: Any = None, *, name: str = "wrong") -> None:
         super().__init__(name=name)
         self.output = output
@@ -84,8 +81,6 @@ class WrongSystem(FakeSystem):
 
 class MutatingSystem(FakeSystem):
     """Changes the example it is given, outside and inside, and returns that same example."""
-
-    name_is_label = True
 
     def __init__(self, *, name: str = "mutating") -> None:
         super().__init__(name=name)
@@ -102,8 +97,6 @@ class MutatingSystem(FakeSystem):
 
 class SlowSystem(FakeSystem):
     """Takes as long as the test wants: every call waits until `release` lets it go on."""
-
-    name_is_label = True
 
     def __init__(self, *, name: str = "slow") -> None:
         super().__init__(name=name)
@@ -141,7 +134,7 @@ class AsyncFakeSystem:
     A call ends once `together` of them have begun, and at once from then on.
     """
 
-    name_is_label = True
+    identity = attributes_without("name")
 
     def __init__(
         self, response: str = "Paris", *, together: int = 1, name: str = "async-fake"

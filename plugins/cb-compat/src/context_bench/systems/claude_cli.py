@@ -11,6 +11,7 @@ from typing import Any
 
 from cbcore.contexts import context_of
 from cbcore.exceptions import ProcessError
+from cbcore.introspection import attributes_without
 from cbcore.texts import context_twin
 
 _SHOWN_CHARACTERS = 300
@@ -24,7 +25,7 @@ class ClaudeCLI:
     fails or takes too long raises `ProcessError`, so that the row has an error and no answer.
     """
 
-    name_is_label = True
+    identity = attributes_without("name")
 
     def __init__(
         self,

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from cb_openai import Access, EndpointError, Generation, Limits, OpenAI, Prompting, Retry
 from cbcore.contexts import context_of
 from cbcore.exceptions import DataError
+from cbcore.introspection import attributes_without
 from cbcore.texts import context_twin
 from context_bench.blocking import finished
 
@@ -26,7 +27,7 @@ class OpenAIProxy(OpenAI):
     one. `timeout` and `retry_base_delay` are in seconds.
     """
 
-    name_is_label = True
+    identity = attributes_without("name", "prices")
 
     def __init__(
         self,

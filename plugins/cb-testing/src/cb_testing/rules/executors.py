@@ -1,188 +1,140 @@
-"""Executors and tokenizers: batches that are answered or lost once, and counts that can be trusted.
+"""Executors and tokenizers: tasks that are answered or lost once, and counts that can be trusted.
 
-Executors are tried with workers that do as they are told; see `cb_testing.benches`.
+Executors are tried with workers that do as they are told; see `cb_testing.trials`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import itertools
-import os
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from concurrent.futures import Future
+from typing import Any
 
 from cb_testing import samples
-from cb_testing.benches import ANSWER, DIE, HANG, HERE, MARK, SPEND, trial_recipe
 from cb_testing.cases import Case
 from cb_testing.rule_registry import Unchecked, rule
-from cbcore.workers import Batch, Reply
+from cb_testing.trials import ANSWER, DIE, HANG, HERE, make_task, make_worker, read_output
+from cbcore.boundary import contained
+from cbcore.protocols import WorkerLost, WorkerPool
 
 WORKERS = 2
 _LONGEST_S = 120.0
-"""What workers may take to start, to answer, or to be missed."""
-_MOMENT_S = 0.5
+"""How long workers may take to start, to answer, or to be missed."""
 _SAME_PROCESS = "its workers are the process of the run"
 
 
-class _Trial:
-    """A crew under test, used as a run uses one."""
+class _Sent:
+    """A task that was submitted, and how often a worker took it."""
 
-    def __init__(self, case: Case) -> None:
-        self.crew = case.value.open(trial_recipe(), workers=WORKERS)
-        self.waited: list[Reply] = []
-        self.overfull = 0
-        self._numbers = itertools.count()
+    def __init__(self, pool: WorkerPool, order: str, text: str = "") -> None:
+        self.text = text
+        self.n_begun = 0
+        self._begun = threading.Event()
+        self.future: Future[bytes] = pool.submit(make_task(order, text), self._begin)
 
-    def send(self, payload: bytes) -> int:
-        """Send a batch as soon as a worker is free; its number."""
-        until = time.monotonic() + _LONGEST_S
-        while not (free := self.crew.free()):
-            if time.monotonic() > until:
-                raise TimeoutError(f"no worker got free in {_LONGEST_S:g} s")
-            self.waited += self.crew.wait(_MOMENT_S)
-        self.overfull = max(self.overfull, free)
-        number = next(self._numbers)
-        self.crew.send(Batch(number, payload))
-        return number
+    def _begin(self) -> None:
+        self.n_begun += 1
+        self._begun.set()
 
-    def replies(self, n: int) -> list[Reply]:
-        """So many replies, with those that came while one was waiting for a worker."""
-        until = time.monotonic() + _LONGEST_S
-        while len(self.waited) < n:
-            if time.monotonic() > until:
-                raise TimeoutError(f"{len(self.waited)} of {n} replies came in {_LONGEST_S:g} s")
-            self.waited += self.crew.wait(_MOMENT_S)
-        found, self.waited = self.waited[:n], self.waited[n:]
-        return found
+    def wait_until_begun(self) -> None:
+        if not self._begun.wait(_LONGEST_S):
+            raise TimeoutError(f"no worker took a task in {_LONGEST_S:g} s")
 
-    def answer(self, payload: bytes) -> Reply:
-        self.send(payload)
-        (reply,) = self.replies(1)
-        return reply
+    def output(self) -> dict[str, Any]:
+        """What the worker returned. Raises `WorkerLost`."""
+        return read_output(self.future.result(_LONGEST_S))
 
 
 @contextlib.contextmanager
-def _trial(case: Case) -> Iterator[_Trial]:
-    trial = _Trial(case)
+def _open_pool(case: Case) -> Iterator[WorkerPool]:
+    pool = case.value.open(make_worker(), workers=WORKERS)
     try:
-        yield trial
+        yield pool
     finally:
-        trial.crew.close()
+        pool.close()
 
 
 @rule("executor-replies", "executor")
 def replies(case: Case) -> Iterator[str]:
-    """Every batch is answered once, by the bytes that its worker returned."""
-    with _trial(case) as trial:
-        payloads = [b"%s %d" % (ANSWER, number) + bytes(number * 5000) for number in range(12)]
-        numbers = {trial.send(payload): payload for payload in payloads}
-        found = trial.replies(len(payloads))
-        found += trial.crew.wait(0.0)
-        if sorted(reply.batch_id for reply in found) != sorted(numbers):
-            yield f"reply once to each batch: {len(found)} replies came to {len(numbers)}"
-        for reply in found:
-            if reply.payload is None:
-                yield f"reply with what the worker returned: a batch was lost ({reply.lost})"
-            elif not reply.payload.endswith(numbers.get(reply.batch_id, b"?")):
-                yield "hand on what the worker returned, byte for byte"
+    """Every task gets the reply of its worker, and `begin` is called once when a worker takes it."""
+    with _open_pool(case) as pool:
+        for one in [_Sent(pool, ANSWER, f"{number} " * 5000 * number) for number in range(12)]:
+            with contained() as reading:
+                is_same = one.output()["response"] == one.text
+            if isinstance(reading.error, WorkerLost):
+                yield "raise WorkerLost only if a worker dies"
+            elif reading.error is not None or not is_same:
+                yield "hand on the reply of the worker to this task, byte for byte"
+            if one.n_begun != 1:
+                yield f"call begin() once, when a worker takes the task, not {one.n_begun} times"
 
 
 @rule("executor-size", "executor")
 def size(case: Case) -> Iterator[str]:
-    """No more workers than asked for, and each is told of how many it is one."""
-    with _trial(case) as trial:
-        first = trial.answer(ANSWER)
-        n = trial.crew.size
-        if not 1 <= n <= WORKERS or trial.overfull > n:
-            yield f"start no more than workers={WORKERS}: size is {n}, {trial.overfull} were free"
-        told = _told(first)
-        if told and told[1] != str(n):
-            yield f"open the recipe with workers=size: it was {told[1]}, and size is {n}"
+    """There are no more workers than asked for."""
+    with _open_pool(case) as pool:
+        if not 1 <= pool.n_workers <= WORKERS:
+            yield f"start no more than workers={WORKERS}: n_workers is {pool.n_workers}"
 
 
 @rule("executor-lost", "executor")
 def lost(case: Case) -> Iterator[str]:
-    """A worker that dies is told as lost, with the cause in words, and is replaced."""
-    with _trial(case) as trial:
-        reply = trial.answer(DIE)
-        if reply.payload == HERE:
-            yield "let calls run in another process than that of the run"
-            return
-        if reply.payload is not None or not (reply.lost or "").strip():
-            yield f"reply with lost=CAUSE to the batch of a worker that died, not {reply!r}"
-        for _ in range(2 * WORKERS):
-            if trial.answer(ANSWER).payload is None:
-                yield "replace a worker that died: a batch after it was lost, too"
+    """A worker that dies is reported as `WorkerLost`, with the cause in words, and is replaced."""
+    with _open_pool(case) as pool:
+        try:
+            output = _Sent(pool, DIE).output()
+        except WorkerLost as error:
+            if not str(error).strip():
+                yield "say in the text of WorkerLost how the worker ended"
+        else:
+            if output["response"] == HERE:
+                yield "let calls run in another process than that of the run"
                 return
+            yield "set WorkerLost as the exception of a task if its worker died"
+        yield from _find_unreplaced(pool, "a worker that died")
 
 
-@rule("executor-abandons", "executor")
-def abandons(case: Case) -> Iterator[str]:
-    """A batch that is abandoned is never replied to, and its worker is replaced."""
-    with _trial(case) as trial:
-        hanging = [trial.send(HANG) for _ in range(trial.crew.size)]
-        early = trial.crew.wait(_MOMENT_S)
-        if any(reply.payload == HERE for reply in early):
-            yield Unchecked(_SAME_PROCESS)
+@rule("executor-ends", "executor")
+def ends(case: Case) -> Iterator[str]:
+    """`end` ends the worker that holds a task, and another takes its place."""
+    with _open_pool(case) as pool:
+        hanging = [_Sent(pool, HANG) for _ in range(pool.n_workers)]
+        for one in hanging:
+            one.wait_until_begun()
+            pool.end(one.future)
+        for one in hanging:
+            with contextlib.suppress(WorkerLost):
+                if one.output()["response"] == HERE:
+                    yield Unchecked(_SAME_PROCESS)
+                    return
+                yield "set WorkerLost as the exception of a task if its worker was ended"
+        yield from _find_unreplaced(pool, "a worker that was ended")
+
+
+def _find_unreplaced(pool: WorkerPool, which: str) -> Iterator[str]:
+    """A problem if tasks after a loss are lost as well."""
+    for one in [_Sent(pool, ANSWER) for _ in range(2 * WORKERS)]:
+        try:
+            one.output()
+        except WorkerLost:
+            yield f"replace {which}: a task after it was lost, too"
             return
-        for number in hanging:
-            trial.crew.abandon(number)
-        later = [trial.answer(ANSWER) for _ in range(2)]
-        if {reply.batch_id for reply in later} & set(hanging):
-            yield "reply no more to a batch that was abandoned"
-        elif any(reply.payload is None for reply in later):
-            yield "replace the worker of an abandoned batch: a batch after it was lost"
-
-
-@rule("executor-spent", "executor")
-def spent(case: Case) -> Iterator[str]:
-    """A worker whose bench is spent hands on its reply, and gets no other batch."""
-    with _trial(case) as trial:
-        # One more than there are workers: where none is replaced, one of them comes again.
-        told = [_told(trial.answer(SPEND)) for _ in range(trial.crew.size + 1)]
-    if not all(told):
-        yield "hand on the reply of a worker that is spent, and replace it"
-    elif told[0][0] == str(os.getpid()):
-        yield Unchecked(_SAME_PROCESS)
-    elif len({process for process, *_ in told}) < len(told):
-        yield "replace a worker when its bench is spent: it was sent another batch"
-
-
-@rule("executor-reopens", "executor")
-def reopens(case: Case) -> Iterator[str]:
-    """Workers that `reopen` are free when they have another bench, and answer with that."""
-    with _trial(case) as trial:
-        if not hasattr(trial.crew, "reopen"):
-            return
-        for _ in range(WORKERS):
-            trial.answer(ANSWER)
-        trial.crew.reopen(trial_recipe(MARK))
-        told = [trial.answer(ANSWER) for _ in range(2 * WORKERS)]
-        if not all((reply.payload or b"").endswith(MARK) for reply in told):
-            yield "answer with the bench of the other recipe, once `reopen` has been called"
-        if trial.crew.wait(0.0):
-            yield "reply once to each batch, `reopen` or not"
 
 
 @rule("executor-closes", "executor")
 def closes(case: Case) -> Iterator[str]:
     """`close` ends workers that are at work, too, and does not wait for them."""
-    trial = _Trial(case)
-    started = time.monotonic()
+    pool = case.value.open(make_worker(), workers=WORKERS)
+    hanging = _Sent(pool, HANG)
     try:
-        trial.send(HANG)
-        if any(reply.payload == HERE for reply in trial.crew.wait(_MOMENT_S)):
-            yield Unchecked(_SAME_PROCESS)
-        started = time.monotonic()
+        hanging.wait_until_begun()
     finally:
-        trial.crew.close()
+        started = time.monotonic()
+        pool.close()
     if time.monotonic() - started > _LONGEST_S / 4:
         yield f"end workers at once: close() took {time.monotonic() - started:.0f} s"
-
-
-def _told(reply: Reply) -> Sequence[str]:
-    """The process of a worker, the number of workers, and what it was sent."""
-    return (reply.payload or b"").decode().split(" ")[:3] if reply.payload else ()
 
 
 @rule("tokenizer-counts", "tokenizer")

@@ -1,4 +1,4 @@
-"""What the store knows components by, and that no secret gets out."""
+"""The key that outputs are stored under, and that no secret gets out."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from cb_testing.rule_registry import STORED, USES, Note, Unchecked, rule
 from cb_testing.rules.evaluators import try_score
 from cb_testing.rules.systems import try_process
 from cbcore.exceptions import CBError
-from cbcore.identity import UnidentifiableError, identity_of
 from cbcore.introspection import parameters_of
 from cbcore.provenance import describe
 from cbcore.secrets import is_secret_name
+from cbcore.store.identity import Identities
+from cbcore.store.own_code import UnidentifiedError
 
 _CANARY = "conformance canary 7f3a"
 """A secret that looks like none, so that only its parameter's name gives it away."""
@@ -25,46 +26,53 @@ USES["system"] = lambda case: try_process(case, samples.example())
 USES["evaluator"] = lambda case: try_score(case, samples.pairs()[0])
 
 
-def _identity(case: Case, value: Any) -> bytes:
-    """The identity of an object made in Python, where only the object itself can tell."""
+def _key_of(case: Case, value: Any, identities: Identities | None = None) -> str:
+    """The key of an object made in Python, where only the object itself can tell."""
     record = describe(value, name=case.component.name, owner=case.component.owner)
-    return identity_of(value, record=record)
+    return (identities or Identities()).key_of(value, record)
 
 
 @rule("identity-stable", STORED)
 def stable(case: Case) -> Iterator[str]:
-    """Equal parameters give an equal identity, before and after use."""
+    """Equal parameters give an equal key, and use does not change it."""
     made, other = case.make(), case.make()
+    identities = Identities()
     try:
-        before, twin = _identity(case, made), _identity(case, other)
-    except UnidentifiableError as error:
-        yield f"declare `identity`, else nothing of it is stored: {error}"
+        before, twin = _key_of(case, made, identities), _key_of(case, other)
+    except UnidentifiedError as error:
+        yield f"nothing of it would be stored: {error}"
         return
     if case.kind.is_tested and made.name != other.name:
-        return  # told by `system-name-stable` and its like
+        return  # reported by `system-name-stable` and its like
     if before != twin:
         yield "two instances with the same parameters differ: keep what is random out of attributes"
         return
-    USES[case.component.kind](case)
-    renamed = case.kind.is_tested and case.value.name != made.name
-    if not renamed and _identity(case, case.value) != before:
-        yield "it is another after it was used: keep counters and caches in private attributes"
+    used = Case(case.component, case.given, case.kind, made)
+    try:
+        USES[case.component.kind](used)
+        identities.note_state()
+    finally:
+        used.close()
+    try:
+        _key_of(case, made)
+    except UnidentifiedError as error:
+        yield f"nothing of it would be stored after its first run: {error}"
 
 
 @rule("identity-distinguishes", STORED)
 def distinguishes(case: Case) -> Iterator[str]:
-    """Another value of a parameter gives another identity."""
+    """Another value of a parameter gives another key."""
     try:
-        own = _identity(case, case.make())
+        own = _key_of(case, case.make())
         varied = list(case.variations())
-        same = [n for n, other in varied if other is not None and _identity(case, other) == own]
-    except UnidentifiableError:
-        return  # told by `identity-stable`
-    unrelated = vars(type(case.value)).get("identity_without") or ()
-    for name in (name for name in same if name not in unrelated):
+        same = [n for n, other in varied if other is not None and _key_of(case, other) == own]
+    except UnidentifiedError:
+        return  # reported by `identity-stable`
+    labels = case.given.get("labels", ())
+    for name in (name for name in same if name not in labels):
         yield (
-            f"keep {name!r} in a public attribute, or declare `identity`: with another value "
-            "the store would give back the results of the first"
+            f"add {name!r} to `identity`, or keep it in an attribute of that name: with another "
+            "value the store would return the results of the first"
         )
     refused = ", ".join(name for name, other in varied if other is None)
     if refused:
