@@ -77,6 +77,8 @@ _LOCK_RETRY_S = 0.01
 _ESCAPED = "json:"
 """Begins the keys of texts that are not valid Unicode; their content is JSON."""
 _END = "end"
+_PUT_TEXT = """INSERT INTO texts VALUES (?, ?) ON CONFLICT (text_key)
+DO UPDATE SET content=excluded.content WHERE content IS NOT excluded.content"""
 
 
 class Reader:
@@ -168,7 +170,7 @@ class Store:
         if key not in self._known_texts:
             self._known_texts.add(key)
             self._n_pending_characters += len(content)
-            self.put("INSERT OR IGNORE INTO texts VALUES (?, ?)", (key, content))
+            self.put(_PUT_TEXT, (key, content))
         return {"$text": key}
 
     def encode(self, value: Any) -> str:
