@@ -1,46 +1,33 @@
-"""Stores looked at from outside: values by short keys, and what is in their files."""
+"""Stores looked at from outside, by their documented tables."""
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
-from collections.abc import Iterable
-from hashlib import blake2b
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from cbcore._store.batches import unpacked
-from cbcore._store.shelf import SORTS
-from cbcore._store.store import Store
-
-OWNER = b"an owner"
+FILE = "runs.sqlite3"
 
 
-def key_of(name: object) -> bytes:
-    """A key as long as those of the store."""
-    return blake2b(str(name).encode(), digest_size=16).digest()
+def query(folder: Path | str, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+    """What a statement finds in the store of a folder; what it changes is committed."""
+    with contextlib.closing(sqlite3.connect(Path(folder) / FILE, timeout=60)) as database:
+        found = database.execute(statement, values).fetchall()
+        database.commit()
+    return found
 
 
-def put(store: Store, sort: str, name: object, value: bytes) -> None:
-    """Store a value by a name."""
-    store.shelf(sort, OWNER).put((key_of(name), value))
+def count(folder: Path | str, table: str = "outputs") -> int:
+    """How many outputs or scores are stored; none if there are no tables yet."""
+    if not (Path(folder) / FILE).exists():
+        return 0
+    if not query(folder, "SELECT 1 FROM sqlite_master WHERE name=?", (table,)):
+        return 0
+    return int(query(folder, f"SELECT count(*) FROM {table}")[0][0])
 
 
-def get(store: Store, sort: str, names: Iterable[object]) -> dict[object, bytes]:
-    """The values that are stored by these names."""
-    by_key = {key_of(name): name for name in names}
-    return {by_key[k]: value for k, value in store.shelf(sort, OWNER).get([*by_key]).items()}
-
-
-def values_in(path: Path | str, sort: str) -> list[bytes]:
-    """All values of a sort in the file of a store; none where it has no tables yet."""
-    database = sqlite3.connect(path)
-    try:
-        tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
-        if "batches" not in tables:  # its tables are made all at once
-            assert not tables
-            return []
-        query = "SELECT shelf, n, keys, data, checksum FROM batches WHERE substr(shelf, 1, 1) = ?"
-        batches = [unpacked(*row) for row in database.execute(query, (SORTS[sort],)).fetchall()]
-    finally:
-        database.close()
-    assert None not in batches
-    return [value for batch in batches if batch is not None for _, value in batch.pairs()]
+def check(folder: Path | str) -> None:
+    """Assert that the file of a store is sound."""
+    assert query(folder, "PRAGMA integrity_check") == [("ok",)]

@@ -197,7 +197,7 @@ def reporting(outputs: Sequence[Output]) -> Iterator[Callable[[EvalResult], None
         raise
     for result in results:
         write_reports(result, outputs)
-        raise_if_nothing_worked(result)
+        raise_if_incomplete(result)
 
 
 def execute_and_report(execute: Callable[[], EvalResult], outputs: Sequence[Output]) -> None:
@@ -316,8 +316,8 @@ def _list_causes(title: str, causes: list[Cause]) -> None:
         echo(f"  {sum(c.count for c in left):,} × {len(left):,} other reasons", err=True)
 
 
-def raise_if_nothing_worked(result: EvalResult) -> None:
-    """Raise if there are no rows, all of them failed, or none has the score of the run.
+def raise_if_incomplete(result: EvalResult) -> None:
+    """Raise if there are no rows, all of them failed, a system was stopped, or no row has the score.
 
     There may be examples of which none was selected.
     """
@@ -332,6 +332,9 @@ def raise_if_nothing_worked(result: EvalResult) -> None:
     errors = [row.error for row in rows if row.error is not None]
     if len(errors) == len(rows):
         raise RunError(f"every row errored; the first: {errors[0]}")
+    if stopped := result.config.get("stopped"):
+        problems = [f"{system} was stopped: {reason}" for system, reason in stopped.items()]
+        raise RunError("\n".join(problems), hint="--max-errors none runs all examples.")
     if result.metrics and not any(hasattr(metric, "score_field") for metric in result.metrics):
         return  # metrics were chosen, and none of them is about a score
     score = result.config["score_field"]

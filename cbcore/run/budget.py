@@ -147,15 +147,17 @@ def declare_cost(component: Built, example: Mapping[str, Any]) -> Cost | None:
 
 @attrs.define(eq=False, repr=False)
 class Reservation:
-    """What is set aside for one attempt."""
+    """What is set aside for one attempt. Calls of the components in `begun` have begun."""
 
     budget: Budget
     bounds: dict[CostModel, Cost]
+    begun: set[Built] = attrs.Factory(set)
 
     def settle(self, spent: Mapping[Built, Spent]) -> None:
         """Replace the bounds by what was `spent`, for components whose calls returned.
 
-        The bound counts for all others. Only the first settlement counts; any thread may make it.
+        The bound counts for other calls that have begun. Only the first settlement counts; any
+        thread may make it.
         """
         budget = self.budget
         with budget.lock:
@@ -165,10 +167,10 @@ class Reservation:
             for model, bound in self.bounds.items():
                 model.n_open -= 1
                 component = model.component
-                actual = bound
                 if component in spent:
-                    actual = model.learn(spent[component], bound)
-                budget.spent += actual
+                    budget.spent += model.learn(spent[component], bound)
+                elif component in self.begun:
+                    budget.spent += bound
 
 
 class Budget:
@@ -251,6 +253,6 @@ class Budget:
         )
 
     def abandon(self) -> None:
-        """At an early end, open calls count with their bound."""
+        """At an early end, calls under way count with their bound."""
         for reservation in list(self.open):
             reservation.settle({})

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 MORE_ROOM = "Lower --concurrency, or raise what a process may have (ulimit -n, -u, -v)."
 """What helps if the machine gives no more files, threads or memory."""
+_LONGEST_WAIT_S = 1.0
+"""A signal that comes right before the driver waits is only handled after it."""
 _MOST_ABANDONED = 100
 _CLOSE_S = 5.0
 
@@ -31,9 +33,9 @@ _CLOSE_S = 5.0
 class Threads:
     """Daemon threads of one pair on one queue. No thread is ever joined."""
 
-    def __init__(self, work: Callable[[Threads], None], most: int) -> None:
+    def __init__(self, calls: Calls, most: int) -> None:
         self.tasks: SimpleQueue[Attempt | None] = SimpleQueue()
-        self._work, self._most = work, most
+        self._calls, self._most = calls, most
         self._n_started = 0
         self._lock = threading.Lock()
 
@@ -46,13 +48,16 @@ class Threads:
                 except RunError:
                     if not self._n_started:
                         raise
-                    self._most = self._n_started  # the others have to do
+                    had = f"{self._n_started} of {self._most}"
+                    self._calls.warn(f"Only {had} threads could be started. {MORE_ROOM}")
+                    self._most = self._n_started
         self.tasks.put(attempt)
 
     def start_one(self) -> None:
         """Start a thread. Raises `RunError` if the system has no more."""
         try:
-            threading.Thread(target=self._work, args=(self,), name="cb-call", daemon=True).start()
+            work = self._calls.work
+            threading.Thread(target=work, args=(self,), name="cb-call", daemon=True).start()
         except RuntimeError as error:
             raise RunError(f"No thread could be started: {error}.", hint=MORE_ROOM) from error
 
@@ -95,13 +100,13 @@ class Calls:
         self.timeout_s = timeout_s
         self.open: set[Attempt] = set()
         self.is_stopped = False
-        self._warn = warn
+        self.warn = warn
         self._n_abandoned = 0
         self._warm: set[Built] = set()
         self._finished: SimpleQueue[Attempt] = SimpleQueue()
-        self._lock = threading.Lock()  # guards `is_given_up`
+        self._lock = threading.RLock()  # guards `is_given_up` and what waits for the loop
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._to_await: deque[Attempt] = deque()
+        self._to_await: deque[Attempt] = deque()  # if it has any, the loop has been woken
         self._unanswered: tuple[threading.Event, float] | None = None  # asked the loop, since
 
     def start(self, attempt: Attempt) -> None:
@@ -116,9 +121,12 @@ class Calls:
         if attempt.step == "thread":
             attempt.pair.threads.put(attempt)
         elif attempt.step == "loop":
-            self._to_await.append(attempt)
-            if len(self._to_await) == 1:  # else the loop has been woken already
-                self.loop.call_soon_threadsafe(self._start_tasks)
+            with self._lock:
+                loop, waiting = self.loop, self._to_await
+                is_awake = bool(waiting)
+                waiting.append(attempt)
+            if not is_awake:
+                loop.call_soon_threadsafe(self._start_tasks, loop, waiting)
         else:
             if attempt.escaped is None:  # else it is no row, and the run ends
                 attempt.pair.finish(attempt)
@@ -145,10 +153,9 @@ class Calls:
 
     # -- on the event loop ---------------------------------------------------------------------
 
-    def _start_tasks(self) -> None:
-        loop = self.loop
-        while self._to_await:
-            attempt = self._to_await.popleft()
+    def _start_tasks(self, loop: asyncio.AbstractEventLoop, waiting: deque[Attempt]) -> None:
+        while waiting:
+            attempt = waiting.popleft()
             attempt.task = loop.create_task(self._await(attempt))
 
     async def _await(self, attempt: Attempt) -> None:
@@ -178,16 +185,16 @@ class Calls:
         self.open.difference_update(done)
         return done
 
-    def _longest_wait(self) -> float | None:
+    def _longest_wait(self) -> float:
         """Until the next deadline; at most 0.1 s if a call is about to begin."""
         if self.timeout_s is None:
-            return None
+            return _LONGEST_WAIT_S
         deadlines = [attempt.deadline for attempt in self.open]
         known = [deadline for deadline in deadlines if deadline is not None]
         longest = min(known, default=float("inf")) - time.monotonic()
         if len(known) < len(deadlines) or self._unanswered:
             longest = min(longest, 0.1, self.timeout_s)
-        return max(0.0, longest)
+        return min(max(0.0, longest), _LONGEST_WAIT_S)
 
     def _give_up_if_overdue(self, attempt: Attempt) -> bool:
         with self._lock:  # against `_release`: either the call has ended, or it is given up
@@ -230,14 +237,15 @@ class Calls:
             return []
         if time.monotonic() < asked + max(1.0, self.timeout_s or 0.0):
             return []
-        reason = "a call blocks the event loop: it does not await"
+        with self._lock:
+            self._loop, self._to_await = None, deque()
+        self._unanswered = None
         lost = [attempt for attempt in self.open if attempt.step == "loop"]
         for attempt in lost:
             if not attempt.is_given_up:
                 attempt.is_given_up = True
-                attempt.pair.put_stand_in(attempt, reason)
-            attempt.pair.stop(reason)
-        self._loop = self._unanswered = None
+                attempt.pair.put_stand_in(attempt, "a call blocks the event loop")
+            attempt.pair.stop("A call blocks the event loop: it does not await.")
         return lost
 
     @property
@@ -260,7 +268,7 @@ class Calls:
             if inspect.isawaitable(begun):
                 self._run(begun)
         if attempt.error is not None:
-            self._warn(f"Warming up {system.name!r} failed: {attempt.reason}.")
+            self.warn(f"Warming up {system.name!r} failed: {attempt.reason}.")
 
     def _run(self, awaitable: Any, timeout_s: float | None = None) -> Any:
         """The value of an awaitable, which is awaited on the loop."""
@@ -280,7 +288,7 @@ class Calls:
                 with contained() as attempt:
                     self._run(component.value.aclose(), _CLOSE_S)
                 if attempt.error is not None:
-                    self._warn(f"Closing {component.name!r} failed: {attempt.reason}.")
+                    self.warn(f"Closing {component.name!r} failed: {attempt.reason}.")
         self._loop = None
         loop.call_soon_threadsafe(loop.stop)
 

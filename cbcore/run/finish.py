@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from cbcore.components import describe_exception
-from cbcore.exceptions import CBError, RunError, RunInterruptedError, RunStoppedError
+from cbcore.exceptions import (
+    CBError,
+    RunError,
+    RunInterruptedError,
+    RunStoppedError,
+    StoreError,
+)
 from cbcore.results import EvalResult, EvalRow, RunConfig
 from cbcore.results.eval_result import RunState
 from cbcore.results.sections import add_hook_sections, make_sections
@@ -131,6 +137,8 @@ def describe_stop(failure: BaseException, result: EvalResult) -> RunStoppedError
     if n_rows == 1:
         kept = "1 finished row is kept."
     error = find_error(failure)
+    if isinstance(error, StoreError):  # the store may have fewer
+        kept = kept.replace("kept", "reported")
     if error is None:
         return RunInterruptedError(f"Interrupted. {kept}", result=result)
     stopped = RunStoppedError(f"{error.message}\n{kept}", result=result, hint=error.hint)

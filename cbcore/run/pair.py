@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from cbcore.boundary import contained
 from cbcore.components import Built, describe_exception
 from cbcore.contexts import complete_output, find_unreadable, is_same, pass_on
-from cbcore.exceptions import CBError, ProcessError, ScoringError
+from cbcore.exceptions import CBError, ProcessError, ScoringError, StoreError
 from cbcore.requests import compact_requests
 from cbcore.results import EvalRow
 from cbcore.results.eval_row import POSITIONS
@@ -71,7 +71,7 @@ class Call:
     ) -> bool:
         took = time.perf_counter() - self._started
         self.latency_s = max(0.0, took - self.waits.seconds)
-        if error is None or isinstance(error, KeyboardInterrupt | GeneratorExit):
+        if error is None or isinstance(error, KeyboardInterrupt):
             return False
         self.error = error
         return True
@@ -170,7 +170,7 @@ class Pair:
             window = 1
         self.window = max(self.repeats, window)
         n_threads = min(self.concurrency, _MOST_SCORING) if self.is_awaited else self.concurrency
-        self.threads = Threads(self.calls.work, n_threads)
+        self.threads = Threads(self.calls, n_threads)
         self._slots: asyncio.Semaphore | None = None
         self.open: deque[Attempt] = deque()
         self.held: Attempt | None = None  # waits for the budget
@@ -249,6 +249,8 @@ class Pair:
         """None at the end of the data, or where it fails."""
         try:
             attempt = next(self.attempts, None)
+        except StoreError:
+            raise
         except CBError as error:
             self.data_error, self.is_read = error, True
             return None
@@ -345,7 +347,7 @@ class Pair:
             stand_in.scores = {**attempt.scores, **late}
         self.open[self.open.index(attempt)] = stand_in
         if attempt.reservation:
-            attempt.reservation.settle({})
+            attempt.reservation.settle(attempt.spent)
 
     # -- in a thread, on the event loop, or in the driver if it is inline ------------------------
 
@@ -363,10 +365,9 @@ class Pair:
         return "loop" if due or self._missing(attempt, self.judges) else None
 
     def run_blocking(self, attempt: Attempt) -> None:
-        if attempt.needs_call:
-            example = attempt.example.copy()  # before the clock starts
+        if attempt.needs_call and (example := self._copy_example(attempt)) is not None:
             call = Call(start_waits())
-            self.begin(attempt)
+            self.begin(attempt, self.system)
             if self.workers:
                 call = self.workers.process(attempt, example)
             else:
@@ -375,57 +376,77 @@ class Pair:
             self._keep(attempt, call)
         for scorer in self.blocking:
             if self._is_due(attempt, scorer):
-                self.begin(attempt)
-                original, processed = self._copies(attempt)
-                if self.workers:
-                    call = self.workers.score(attempt, scorer, original, processed)
-                else:
-                    with Call() as call:
-                        call.output = scorer.value.score(original, processed)
-                self._keep_scores(attempt, scorer, call)
+                self.begin(attempt, scorer.built)
+                self._keep_scores(attempt, scorer, self._score(attempt, scorer))
         for scorer in self._repeats_to_score(attempt):
             if not scorer.is_awaited:
-                self.begin(attempt)
+                self.begin(attempt, scorer.built)
                 with Call() as call:
                     call.output = scorer.value.score_repeats(*self._copies_of_repeats(attempt))
                 self._keep_scores(attempt, scorer, call)
         attempt.deadline = None
 
+    def _score(self, attempt: Attempt, scorer: Scorer) -> Call:
+        with Call() as call:
+            copies = self._copies(attempt)
+            if not self.workers:
+                call.output = scorer.value.score(*copies)
+        if self.workers and call.error is None:
+            return self.workers.score(attempt, scorer, *copies)
+        return call
+
     async def run_awaited(self, attempt: Attempt) -> None:
         if attempt.needs_call:
             await self._take_slot(attempt)
             try:
-                example = attempt.example.copy()
-                call = Call(start_waits())
-                self.begin(attempt)
-                with call:
-                    if self._queues:
-                        attempt.waits = call.waits
-                    call.output = await self.system.value.aprocess(example)
-                self._keep(attempt, call)
+                await self._call_awaited(attempt)
             finally:
                 self._free_slot(attempt)
         if attempt.error is not None or self._missing(attempt, self.blocking):
             return  # a thread scores it, then judges follow
         for scorer in self._missing(attempt, self.judges):
-            self.begin(attempt)
+            self.begin(attempt, scorer.built)
             with Call() as call:
                 call.output = await scorer.value.ascore(*self._copies(attempt))
             self._keep_scores(attempt, scorer, call)
         for scorer in self._repeats_to_score(attempt):
             if scorer.is_awaited:
-                self.begin(attempt)
+                self.begin(attempt, scorer.built)
                 with Call() as call:
                     both = self._copies_of_repeats(attempt)
                     call.output = await scorer.value.ascore_repeats(*both)
                 self._keep_scores(attempt, scorer, call)
         attempt.deadline = None
 
-    def begin(self, attempt: Attempt) -> None:
-        """A call begins now: its time limit starts."""
+    async def _call_awaited(self, attempt: Attempt) -> None:
+        if (example := self._copy_example(attempt)) is None:
+            return
+        call = Call(start_waits())
+        self.begin(attempt, self.system)
+        with call:
+            if self._queues:
+                attempt.waits = call.waits
+            call.output = await self.system.value.aprocess(example)
+        self._keep(attempt, call)
+
+    def begin(self, attempt: Attempt, component: Built) -> None:
+        """A call begins now: it may cost something, and its time limit starts."""
+        if attempt.reservation:
+            attempt.reservation.begun.add(component)
+        self.start_limit(attempt)
+
+    def start_limit(self, attempt: Attempt) -> None:
+        """The time limit of a call starts now."""
         if self.calls.timeout_s is not None:
             attempt.waits = None
             attempt.deadline = time.monotonic() + self.calls.timeout_s
+
+    def _copy_example(self, attempt: Attempt) -> dict[str, Any] | None:
+        """The example as the system gets it, copied before the clock starts; None if it fails."""
+        with contained() as copying:
+            return attempt.example.copy()
+        attempt.error = f"the example cannot be copied: {copying.reason}"
+        return None
 
     def _copies(self, attempt: Attempt) -> tuple[dict[str, Any], dict[str, Any]]:
         """The example and the output as an evaluator gets them, to do with as it likes."""
@@ -440,20 +461,32 @@ class Pair:
         """The call is over: store its output before anything else can fail."""
         attempt.deadline = attempt.waits = None
         attempt.latency_s = call.latency_s
-        output = call.output
         if call.error is not None:
             self._keep_failure(attempt, call.error)
             return
-        example = attempt.example.data
-        if isinstance(output, dict) and type(output) is not dict:
-            with contained():  # a class of its own: its methods may do anything
-                output = dict(output)
-        if type(output) is not dict:
-            attempt.error = f"the system returned {type(output).__name__}, not a dict"
+        with contained() as reading:  # it may be a class of its own, whose methods do anything
+            attempt.output, attempt.error = self._read_output(attempt, call)
+        if reading.error is not None:
+            attempt.error = f"the output cannot be read: {reading.reason}"
+        if attempt.output is None:
             return
+        if self.cache:
+            self.cache.put_output(attempt)  # queues; never waits or fails
+        if attempt.reservation:
+            with contained():
+                spent = find_cost(self.run.counter, attempt.example.data, attempt.output)
+                attempt.spent[self.system] = spent
+
+    def _read_output(
+        self, attempt: Attempt, call: Call
+    ) -> tuple[dict[str, Any] | None, str | None]:
+        """The output of a call, or why it is none."""
+        example, output = attempt.example.data, call.output
+        if type(output) is not dict and not isinstance(output, dict):
+            return None, f"the system returned {type(output).__name__}, not a dict"
+        output = output if type(output) is dict else dict(output)
         if (problem := find_unreadable(example, output)) is not None:
-            attempt.error = f"the system {problem}"
-            return
+            return None, f"the system {problem}"
         if call.waits.seconds > _NOTED_WAIT_S:
             metadata = output.get("metadata")
             known = metadata if isinstance(metadata, Mapping) else {}
@@ -462,27 +495,24 @@ class Pair:
         if requests and not is_same(requests, example.get("requests")):
             with contained():
                 output = {**output, "requests": compact_requests(requests, example, output)}
-        attempt.output = output
-        if self.cache:
-            self.cache.put_output(attempt)  # queues; never waits or fails
-        if attempt.reservation:
-            with contained():
-                attempt.spent[self.system] = find_cost(self.run.counter, example, output)
+        return output, None
 
     def _keep_failure(self, attempt: Attempt, error: BaseException) -> None:
-        attempt.raised = error
-        attempt.error = explain_failure(error, attempt.example, self.system.name)
-        cost = getattr(error, "cost", None)
-        if isinstance(error, ProcessError) and isinstance(cost, Mapping) and cost:
-            attempt.cost_of_failure = cost
-            attempt.spent[self.system] = read_cost(cost, is_answered=False)
+        attempt.raised, attempt.error = error, type(error).__name__
+        with contained():  # an exception may have methods that fail
+            attempt.error = explain_failure(error, attempt.example, self.system.name)
+            cost = getattr(error, "cost", None)
+            if isinstance(error, ProcessError) and isinstance(cost, Mapping) and cost:
+                attempt.cost_of_failure = cost
+                attempt.spent[self.system] = read_cost(cost, is_answered=False)
 
     def _keep_scores(self, attempt: Attempt, scorer: Scorer, call: Call) -> None:
         attempt.deadline = None
         scores = attempt.scores[scorer] = call.output if call.error is None else call.error
-        if scorer.is_awaited and (call.error is None or isinstance(scores, ScoringError)):
+        if scorer.is_awaited:
             with contained():  # costs are values of evaluators
-                attempt.spent[scorer.built] = find_scoring_cost(scores)
+                if call.error is None or isinstance(scores, ScoringError):
+                    attempt.spent[scorer.built] = find_scoring_cost(scores)
         if self.cache:
             self.cache.put_scores(attempt, scorer, scores)
 
@@ -512,7 +542,10 @@ class Pair:
             attempt.reservation.settle({})
             components = self._components_to_pay(attempt)
             attempt.reservation = self.budget.reserve(attempt.example.data, components)
-        return attempt.reservation is not None
+        if attempt.reservation is None:
+            return False
+        attempt.reservation.begun.add(self.system)
+        return True
 
     # -- on the event loop ---------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from cbcore.boundary import contained
 from cbcore.components import Built
-from cbcore.exceptions import MissingScoreError, RunError, StoreError
+from cbcore.exceptions import CBError, MissingScoreError, RunError, StoreError
 from cbcore.plugins.manager import HookManager
 from cbcore.protocols import Example, Executor, Output
 from cbcore.results import EvalResult, EvalRow, RunConfig
@@ -188,6 +188,7 @@ class Runner:
 
     def _collect(self, queues: list[deque[Pair]], take: Callable[[EvalRow, Attempt], None]) -> None:
         """Work off one queue of pairs per system; the benchmarks of a system follow each other."""
+        failure: CBError | None = None  # of required data: what is under way is finished first
         try:
             while queues := [queue for queue in queues if queue]:
                 pairs = [queue[0] for queue in queues]
@@ -198,7 +199,7 @@ class Runner:
                     for row, attempt in pair.take_rows():
                         take(row, attempt)
                 for queue in queues:
-                    self._advance(queue)
+                    failure = self._advance(queue) or failure
                 self._wait(is_stuck=n_steps == sum(pair.n_steps for pair in pairs))
         except BaseException:  # outputs are stored already
             self.calls.stop()
@@ -207,6 +208,8 @@ class Runner:
                 for row, attempt in pair.take_finished_rows():
                     take(row, attempt)
             raise
+        if failure is not None:
+            raise failure
 
     def _wait(self, *, is_stuck: bool) -> None:
         """Wait for a call to end. Without one, pairs are stuck if all wait for the budget."""
@@ -234,24 +237,30 @@ class Runner:
         is_busy = any(pair.open for pair in blocking)
         return [p for p in behind if p.is_awaited] + ([] if is_busy else blocking[:1])
 
-    def _advance(self, queue: deque[Pair]) -> None:
-        """Go on to the next benchmark of a system, if this one is finished."""
+    def _advance(self, queue: deque[Pair]) -> CBError | None:
+        """Go on to the next benchmark of a system, if this one is finished.
+
+        Returns the failure of data that is required, which ends the system.
+        """
         pair = queue[0]
         if not pair.is_finished:
-            return
+            return None
         pair.threads.close()
-        benchmark, name, started = pair.examples.benchmark, pair.system.name, pair.started
-        if pair.data_error is not None:
-            if benchmark.required:
-                raise pair.data_error
-            self.failures.setdefault(benchmark.name, pair.data_error.message)
+        name, started = pair.system.name, pair.started
         self.timing[name] = self.timing.get(name, 0.0) + time.perf_counter() - started
         queue.popleft()
         if pair.stopped is not None:
             self.stopped.setdefault(name, pair.stopped)
             queue.clear()
+        failure = pair.data_error
+        if failure is not None and pair.examples.benchmark.required:
+            queue.clear()
+        elif failure is not None:
+            self.failures.setdefault(pair.examples.benchmark.name, failure.message)
+            failure = None
         if not queue and pair.workers is not None:
             pair.workers.close()
+        return failure
 
     def _emit(self, row: EvalRow, attempt: Attempt) -> None:
         """Take the next row of a system."""
@@ -432,6 +441,7 @@ class Runner:
 def find_failed_scorer(attempt: Attempt) -> tuple[str, BaseException] | None:
     """The first evaluator that failed on an attempt, and what it raised."""
     for scorer, scores in attempt.scores.items():
-        if isinstance(scores, BaseException) and not isinstance(scores, MissingScoreError):
+        kind = type(scores)  # `isinstance` would ask the object, which may fail
+        if issubclass(kind, BaseException) and not issubclass(kind, MissingScoreError):
             return scorer.name, scores
     return None

@@ -96,7 +96,7 @@ class Workers:
 
     def _send(self, attempt: Attempt, task: bytes) -> bytes:
         assert self._pool is not None  # noqa: S101 - opened before the first call
-        attempt.future = self._pool.submit(task, lambda: attempt.pair.begin(attempt))
+        attempt.future = self._pool.submit(task, lambda: attempt.pair.start_limit(attempt))
         try:
             reply: bytes = attempt.future.result()
         finally:

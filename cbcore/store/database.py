@@ -7,7 +7,9 @@ that reads SQLite may read them, also while a run is going on.
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
+import tempfile
 import threading
 import time
 import weakref
@@ -75,6 +77,8 @@ _LOCK_RETRY_S = 0.01
 _ESCAPED = "json:"
 """Begins the keys of texts that are not valid Unicode; their content is JSON."""
 _END = "end"
+_PUT_TEXT = """INSERT INTO texts VALUES (?, ?) ON CONFLICT (text_key)
+DO UPDATE SET content=excluded.content WHERE content IS NOT excluded.content"""
 
 
 class Reader:
@@ -125,8 +129,8 @@ class Reader:
 class Store:
     """The tables of one folder. `put` may be called from any thread; it never waits or fails.
 
-    Without a folder, the tables are in a temporary file that nobody else sees, and that goes with
-    the last reference to `reader`. A store that `is_dry` is read, and never written.
+    Without a folder, the tables are in a temporary file without a name, which goes with the last
+    reference to `reader`, or with the process. A store that `is_dry` is read, and never written.
     """
 
     def __init__(self, folder: str | Path | None, *, is_dry: bool = False) -> None:
@@ -142,9 +146,11 @@ class Store:
         try:
             if self.path is not None:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-            connection = _connect(str(self.path or ""))
-            _prepare(connection, self.path)
-            self._connection = connection if self.path is None else _connect(str(self.path))
+                connection = _connect(str(self.path))
+                _prepare(connection, self.path)
+                self._connection = _connect(str(self.path))
+            else:
+                connection = self._connection = _connect_to_temporary()
         except (OSError, sqlite3.Error) as error:
             raise describe_failure(self.path, "opened", error) from error
         self.reader = Reader(connection, self.path)
@@ -164,7 +170,7 @@ class Store:
         if key not in self._known_texts:
             self._known_texts.add(key)
             self._n_pending_characters += len(content)
-            self.put("INSERT OR IGNORE INTO texts VALUES (?, ?)", (key, content))
+            self.put(_PUT_TEXT, (key, content))
         return {"$text": key}
 
     def encode(self, value: Any) -> str:
@@ -245,10 +251,10 @@ class Store:
                     database.executemany(statement, rows)
                 database.execute("COMMIT")
         except Exception as error:  # noqa: BLE001 - the driver raises it
-            with contextlib.suppress(sqlite3.Error):
+            self.failure = error
+            with contextlib.suppress(sqlite3.Error, MemoryError):
                 if database.in_transaction:
                     database.execute("ROLLBACK")
-            self.failure = error
 
 
 def find_store(folder: str | Path) -> Path:
@@ -300,7 +306,21 @@ def _connect(path: str, *, uri: bool = False) -> sqlite3.Connection:
     return connection
 
 
-def _prepare(connection: sqlite3.Connection, path: Path | None) -> None:
+def _connect_to_temporary() -> sqlite3.Connection:
+    """A file of SQLite's own would not do: when the disk is full, it cannot even be read."""
+    number, path = tempfile.mkstemp(prefix="cb-rows-")
+    os.close(number)
+    try:
+        connection = _connect(path)
+        for pragma in ("journal_mode=MEMORY", "synchronous=OFF"):
+            connection.execute(f"PRAGMA {pragma}")
+        connection.executescript(SCHEMA)
+    finally:
+        Path(path).unlink()
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Create the tables. Several processes may do so at once, and the change to WAL does not wait."""
     end = time.monotonic() + _LOCK_WAIT_S
     while True:
@@ -323,7 +343,7 @@ def _prepare(connection: sqlite3.Connection, path: Path | None) -> None:
             time.sleep(_LOCK_RETRY_S)
 
 
-def _check_version(connection: sqlite3.Connection, path: Path | None) -> int:
+def _check_version(connection: sqlite3.Connection, path: Path) -> int:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version not in (0, SCHEMA_VERSION):
         raise StoreError(
@@ -341,6 +361,10 @@ def describe_failure(path: Path | None, verb: str, error: Exception) -> StoreErr
     hint = "Name another folder with --cache-dir."
     if "full" in text or "I/O error" in text:
         hint = "Free some space and run the command again: what was stored before is reused."
+        if path is None:
+            hint = "Free some space, or name another temporary folder with TMPDIR."
+    elif isinstance(error, MemoryError):
+        text, hint = "there is not enough memory", "Give the process more memory (ulimit -v)."
     elif "not a database" in text or "malformed" in text:
         hint = f"Move {path} away, or name another folder with --cache-dir."
     return StoreError(f"The store {where} cannot be {verb}: {text}.", hint=hint)

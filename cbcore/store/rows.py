@@ -200,7 +200,8 @@ class StoredRows(_ReadOnDemand[EvalRow]):
         return self._positions
 
     def __len__(self) -> int:
-        return len(self.positions) if self._n_rows is None else self._n_rows
+        is_broken = self._store is not None and self._store.failure is not None
+        return len(self.positions) if self._n_rows is None or is_broken else self._n_rows
 
     def _read(self, start: int, stop: int) -> Iterator[EvalRow]:
         for values in self.select(_SELECT, start, stop):

@@ -49,7 +49,7 @@ def run_against(server: FaultServer, folder: Path, dice: Random, counts: Counter
 
 def rows_of(system: OpenAI, **settings: Any) -> tuple[Sequence[EvalRow], str]:
     """The rows of a run, and what stopped it."""
-    settings = {"evaluators": [], "metrics": [], "progress": False, **settings}
+    settings = {"evaluators": [], "metrics": [], "max_errors": math.inf, **settings}
     try:
         return evaluate([system], EXAMPLES, **settings).rows, ""
     except RunStoppedError as stopped:

@@ -6,15 +6,14 @@ import json
 import random
 import re
 import signal
-import sqlite3
 import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from tests import stores
 from tests.faults.bench import FAILING, LOG
 from tests.faults.forked import BENCH, Ended, Forks
-from tests.stores import values_in
 
 N = 240
 GOOD = {i for i in range(N) if i % FAILING != FAILING - 1}
@@ -118,17 +117,12 @@ def take_calls(folder: Path) -> dict[str, list[int]]:
 
 def stored_ids(folder: Path) -> set[int]:
     """The examples whose outputs are in the store, which has to be sound."""
-    path = folder / ".cb" / "store.sqlite3"
-    if not path.exists():
+    if stores.count(folder / ".cb") == 0:
         return set()
-    database = sqlite3.connect(path)
-    try:
-        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-    finally:
-        database.close()
-    values = values_in(path, "outputs")
-    found = [int(number) for value in values for number in re.findall(rb"answer (\d+)\.", value)]
-    assert len(found) == len(values) == len(set(found))
+    stores.check(folder / ".cb")
+    outputs = [text for (text,) in stores.query(folder / ".cb", "SELECT output FROM outputs")]
+    found = [int(number) for text in outputs for number in re.findall(r"answer (\d+)\.", text)]
+    assert len(found) == len(outputs) == len(set(found))
     return set(found)
 
 

@@ -8,6 +8,7 @@ what makes it again: `make soak SOAK_KIND=… SOAK_SEED=…`.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
@@ -20,7 +21,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from cb_openai.testing import FaultServer
-from cbcore._logging import configure
 from cbcore.cli.kit import echo_columns
 from tests.faults.endpoint import run_against
 from tests.faults.forked import Forks
@@ -76,7 +76,9 @@ def attempt(kind: str, one: Round, seed: int, counts: Counter[str]) -> None:
     folder = Path(tempfile.mkdtemp(prefix=f"cb-soak-{kind}-"))
     counts["rounds"] += 1
     try:
-        one(folder, seed, counts)
+        # What is wrong with hostile things is reported thousands of times.
+        with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stderr(nowhere):
+            one(folder, seed, counts)
     except (Exception, SystemExit):
         counts["failures"] += 1
         print(f"\nfailed: SOAK_KIND={kind} SOAK_SEED={seed}, in {folder}", file=sys.stderr)
@@ -90,7 +92,6 @@ def main() -> int:
     minutes = float(os.environ.get("SOAK_MINUTES", "10"))
     seed = int(os.environ.get("SOAK_SEED") or random.SystemRandom().randrange(10**9))
     os.environ.pop("OPENAI_API_KEY", None)
-    configure(verbosity=-1)  # what is wrong with hostile things is told thousands of times
     print(f"soaking for {minutes:g} minutes, from SOAK_SEED={seed}", flush=True)
     counts = soak(minutes, seed, os.environ.get("SOAK_KIND", ""))
     echo_columns(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-from cbcore import evaluate
-from cbcore._run.memo import Memo
-from cbcore.exceptions import RunStoppedError
 
 FULL = Path("/dev/full")
 
@@ -35,22 +33,30 @@ def test_output_that_cannot_be_written_is_told(arguments):
     )
 
 
-class System:
-    name = "s"
+STARVING = """
+import sqlite3
+
+
+class Starving:
+    name = "starving"
 
     def process(self, example):
+        if example["id"] == 50:
+            sqlite3.connect(":memory:").execute("PRAGMA hard_heap_limit=100000")
         return {"response": "a"}
+"""
 
 
-def test_a_store_without_memory_ends_the_run_with_its_rows(tmp_path, monkeypatch):
-    """As SQLite raises it: the rows that were done are there."""
-
-    def fail(self, outcome, make_row):
-        raise MemoryError
-
-    monkeypatch.setattr(Memo, "row", fail)
-    data = [{"id": i, "context": "c", "answer": "a"} for i in range(3)]
-    with pytest.raises(RunStoppedError, match="there is not enough memory") as stopped:
-        evaluate([System()], data, ["answer_quality"], cache_dir=tmp_path, progress=False)
-    assert stopped.value.exit_code == 4
-    assert "defect" not in (stopped.value.hint or "")
+def test_a_store_without_memory_ends_the_run_with_its_rows(workplace):
+    """SQLite gets no more of it: one message, no defect, and what was done is reported."""
+    workplace.write("starving.py", STARVING)
+    rows = [{"id": i, "context": "c", "answer": "a"} for i in range(3000)]
+    workplace.write("data.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    done = workplace.cb(
+        *("run", "-s", "py:./starving.py:Starving", "-d", "data.jsonl", "-o", "json"), process=True
+    )
+    assert done.returncode in (4, 6), done.stderr
+    assert re.search("memory", done.stderr, re.IGNORECASE)
+    assert done.stderr.count("cb: error:") == 1
+    assert "defect" not in done.stderr
+    assert 50 <= len(json.loads(done.stdout)["rows"]) < 3000

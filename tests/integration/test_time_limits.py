@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 import os
 import re
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 
 from cbcore import evaluate
+from cbcore.exceptions import RunStoppedError
 from cbcore.timing import waiting
+from tests import stores
 
 DATA = "".join(json.dumps({"id": i, "context": "c", "answer": "Paris"}) + "\n" for i in range(80))
 
@@ -64,129 +66,130 @@ class Judge:
         return {"judged": 1.0}
 
 
+class Answers:
+    """Awaits and answers."""
+
+    name = "answers"
+
+    async def aprocess(self, example):
+        await asyncio.sleep(0)
+        return {"response": "Paris"}
+
+
 @pytest.mark.parametrize("evaluators", [[], [Judge()]])
-def test_a_call_that_blocks_the_event_loop_is_ended_and_the_others_go_on(forever, evaluators):
-    """With one at a time only its own row is errored, and judges are not lost with the loop."""
-    system = Blocking(forever)
-    rows = evaluate([system], examples(8), evaluators, [], timeout_s=0.1, max_workers=1).rows
-    assert [row.example_id for row in rows] == list(range(8))
-    (errored,) = [row for row in rows if row.error is not None]
-    assert errored.example_id == 3
-    assert errored.error.startswith("timed out after 0.1 s: this call, or one beside it, blocks")
-    assert [row.scores for row in rows if row is not errored] == [
-        {"judged": 1.0} if evaluators else {}
-    ] * 7
-    assert system.asked == list(range(8))
-
-
-def test_calls_beside_one_that_blocks_are_told_so_and_none_is_made_twice(forever):
-    """What was under way with it may have been paid for; what was not begun is made later."""
-    system = Blocking(forever)
-    rows = evaluate([system], examples(40), [], [], timeout_s=0.1, max_workers=4).rows
-    assert [row.example_id for row in rows] == list(range(40))
-    errored = {row.example_id for row in rows if row.error is not None}
-    assert 3 in errored
-    assert len(errored) <= 4
-    assert sorted(system.asked) == list(range(40))
+@pytest.mark.parametrize("max_workers", [1, 4])
+def test_a_system_that_blocks_the_event_loop_is_stopped_and_others_go_on(
+    forever, evaluators, max_workers
+):
+    """No call is made twice, and judges are not lost with the loop."""
+    blocking, system = Blocking(forever), Answers()
+    settings = {"timeout_s": 0.1, "max_workers": max_workers}
+    result = evaluate([blocking, system], examples(40), evaluators, [], **settings)
+    stopped, others = result.rows_by_system().values()
+    scores = {"judged": 1.0} if evaluators else {}
+    assert [row.scores for row in others] == [scores] * 40
+    assert [row.example_id for row in stopped] == list(range(len(stopped)))
+    for row in stopped:  # a verdict may be lost with the loop
+        assert row.error is not None or row.scores == scores or row.missing["judged"]
+    assert stopped[3].error is not None
+    assert 3 < len(stopped) <= 3 + 4 * max_workers
+    assert len(set(blocking.asked)) == len(blocking.asked)
+    (problem,) = result.problems
+    assert "blocking was stopped" in problem
+    assert "event loop" in problem
 
 
 def test_an_event_loop_that_is_blocked_again_and_again_is_left_again_and_again(forever):
-    """Each of three calls blocks one of its own."""
-    systems = [Blocking(forever, at) for at in (0, 2, 4)]
+    """Each of two systems blocks one of its own."""
+    systems = [Blocking(forever, at) for at in (0, 2)]
     for number, system in enumerate(systems):
         system.name = f"system {number}"
-    result = evaluate(systems, examples(5), [], [], timeout_s=0.1, max_workers=1)
-    assert [row.example_id for row in result.rows if row.error is not None] == [0, 2, 4]
+    result = evaluate([*systems, Answers()], examples(5), [], [], timeout_s=0.1, max_workers=1)
+    parts = list(result.rows_by_system().values())
+    first_failed = [next(row.example_id for row in rows if row.error) for rows in parts[:2]]
+    assert first_failed == [0, 2]
+    assert [row.error for row in result.rows[-5:]] == [None] * 5
 
 
-class Slow:
-    """An evaluator, and a system with a warm-up, that block the event loop for a while."""
+class Hanging:
+    """An evaluator that never returns from one example, in a thread or on the event loop."""
 
-    name = "slow"
+    name = "hanging"
     emits = ("judged",)
 
-    async def warm_up(self):
-        time.sleep(0.8)
+    def __init__(self, event):
+        self.event = event
 
-    async def aprocess(self, example):
-        return {"response": "Paris"}
-
-    async def ascore(self, original, processed):
-        time.sleep(0.8)
+    def score(self, original, processed):
+        if original["id"] == 1:
+            self.event.wait()
         return {"judged": 1.0}
 
 
-def test_only_calls_of_systems_have_a_limit(caplog):
-    """Evaluators and warm-ups may block the event loop for longer."""
-    rows = evaluate([Slow()], examples(2), [Slow()], [], timeout_s=0.1, max_workers=1).rows
-    assert [(row.error, row.scores) for row in rows] == [(None, {"judged": 1.0})] * 2
-    assert "warming up" not in caplog.text
+class HangingJudge(Hanging):
+    async def ascore(self, original, processed):
+        if original["id"] == 1:
+            await asyncio.Event().wait()
+        return {"judged": 1.0}
 
 
-def test_what_was_judged_before_the_loop_was_blocked_is_not_judged_twice(forever):
-    """One judge has answered and the next one has not when a call blocks their event loop."""
-    begun = threading.Event()
-    asked = []
-
-    class First(Judge):
-        async def ascore(self, original, processed):
-            asked.append(original["id"])
-            return {"judged": 1.0}
-
-    class Second(Judge):
-        name = "second"
-        emits = ("second",)
-
-        async def ascore(self, original, processed):
-            if not begun.is_set():
-                begun.set()
-                await asyncio.Event().wait()
-            return {"second": 1.0}
-
-    class BlockingThen(Blocking):
-        async def aprocess(self, example):
-            while example["id"] == 3 and not begun.is_set():
-                await asyncio.sleep(0)
-            return await super().aprocess(example)
-
-    system, judges = BlockingThen(forever), [First(), Second()]
-    rows = evaluate([system], examples(5), judges, [], timeout_s=0.3, max_workers=2).rows
-    judged = [row for row in rows if row.error is None]
-    assert len(judged) >= 3
-    assert [row.scores for row in judged] == [{"judged": 1.0, "second": 1.0}] * len(judged)
-    assert asked == [row.example_id for row in judged]
+@pytest.mark.parametrize("kind", [Hanging, HangingJudge])
+@pytest.mark.parametrize("max_workers", [1, 4])
+def test_an_evaluator_over_the_limit_costs_its_score(forever, kind, max_workers):
+    """The output is there, and the other rows are scored."""
+    settings = {"timeout_s": 0.2, "max_workers": max_workers}
+    rows = evaluate([Answers()], examples(4), [kind(forever)], [], **settings).rows
+    assert [(row.error, row.response) for row in rows] == [(None, "Paris")] * 4
+    assert [row.scores for row in rows] == [
+        {} if row.example_id == 1 else {"judged": 1.0} for row in rows
+    ]
+    assert "timed out after 0.2 s" in rows[1].missing["judged"]
 
 
-def test_an_answer_that_comes_after_its_row_was_ended_is_not_stored(tmp_path):
-    """Or the same command would find it, and have another result."""
-    event, blocked = threading.Event(), []
+class Late:
+    """Its first call returns long after it was given up."""
 
-    class Late:
-        name = "late"
-        identity = "late"
+    name = "late"
+    identity = "late"
 
-        async def aprocess(self, example):
-            if example["id"] == 0 and not blocked:
-                blocked.append(threading.current_thread())
-                event.wait()
-            return {"response": "Paris"}
+    def __init__(self, event):
+        self._event = event
+
+    def process(self, example):
+        if example["id"] == 0:
+            self._event.wait()
+        return {"response": "Paris"}
+
+
+class LateAwaited(Late):
+    async def aprocess(self, example):
+        while example["id"] == 0 and not self._event.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.sleep(0.01)
+        return {"response": "Paris"}
+
+
+@pytest.mark.parametrize("kind", [Late, LateAwaited])
+def test_late_output_is_stored(tmp_path, kind):
+    """It was paid for: its row has failed, but the same command finds it."""
+    event = threading.Event()
 
     class Next:
-        """Comes when all rows of the other are there."""
+        """Comes when the rows of the other are there."""
 
         name = "next"
-        identity = "next"
 
-        async def aprocess(self, example):
+        def process(self, example):
             event.set()
-            await asyncio.to_thread(blocked[0].join)
+            while stores.count(tmp_path) < 3:
+                pass
             return {"response": "Paris"}
 
-    options = {"timeout_s": 0.3, "max_workers": 1, "cache_dir": tmp_path}
-    rows = evaluate([Late(), Next()], examples(3), [], [], **options).rows
-    again = evaluate([Late()], examples(3), [], [], **options).rows
-    assert [row.error is None for row in rows[:3]] == [False, True, True]
-    assert [row.cached for row in again] == [False, True, True]
+    settings = {"timeout_s": 3, "max_workers": 2, "cache_dir": tmp_path}
+    rows = evaluate([kind(event), Next()], examples(3), [], [], **settings).rows
+    again = evaluate([kind(event)], examples(3), [], [], **settings).rows
+    assert [row.error for row in rows] == ["timed out after 3 s", *[None] * 5]
+    assert [(row.error, row.cached) for row in again] == [(None, True)] * 3
 
 
 class Refusing:
@@ -238,8 +241,26 @@ def test_stages_that_hang_beside_an_event_loop_leave_room_for_others(forever):
     from cbcore.chains import chain
 
     n, system = hanging + 10, chain([Stage(), Answers()])
-    rows = evaluate([system], examples(n), [], [], timeout_s=0.05, max_workers=2).rows
+    settings = {"timeout_s": 0.05, "max_workers": 2, "max_errors": math.inf}
+    rows = evaluate([system], examples(n), [], [], **settings).rows
     assert [row.error is None for row in rows] == [False] * hanging + [True] * 10
+
+
+@pytest.mark.parametrize("max_workers", [1, 8])
+def test_a_run_that_leaves_too_many_threads_behind_ends(forever, max_workers):
+    """With the rows that there are, and what would help."""
+
+    class Hangs:
+        name = "hangs"
+
+        def process(self, example):
+            forever.wait()
+
+    settings = {"timeout_s": 0.01, "max_workers": max_workers, "max_errors": math.inf}
+    with pytest.raises(RunStoppedError, match="100 calls did not return") as stopped:
+        evaluate([Hangs()], examples(300), [], [], **settings)
+    assert "--executor processes" in stopped.value.hint
+    assert 100 - max_workers <= len(stopped.value.result.rows) <= 100 + max_workers
 
 
 def test_a_call_that_held_the_interpreter_has_timed_out_when_it_gives_it_back():
@@ -309,15 +330,16 @@ def test_work_goes_on_with_fewer_threads_where_no_more_can_be_started(workplace,
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [row["error"] for row in rows] == [None] * 80
-    assert done.stderr.count("of 80 threads could be used; lower --concurrency") == 1
+    assert done.stderr.count("of 80 threads could be started. Lower --concurrency") == 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
 def test_a_run_whose_threads_are_all_left_behind_says_so(workplace):
     """It is stopped with the rows that there are, and is no defect of cb."""
-    done = run_with_few_threads(workplace, "-s", "py:mine:Hangs", "--timeout", "0.02")
+    unlimited = ("--max-errors", "none")
+    done = run_with_few_threads(workplace, "-s", "py:mine:Hangs", "--timeout", "0.02", *unlimited)
     assert done.returncode == 4, done.stderr
-    assert "calls that timed out still have theirs" in done.stderr
+    assert "No thread could be started" in done.stderr
     assert 20 < len(done.stdout.splitlines()) < 80
 
 
@@ -328,7 +350,7 @@ class Queueing:
     """Takes all calls at once and lets them through one by one."""
 
     name = "queueing"
-    calls_at_once = 50
+    concurrency = 50
 
     def __init__(self, takes_s, waits):
         self._takes_s = takes_s
