@@ -37,11 +37,11 @@ def test_json_of_hooks(workplace: Workplace) -> None:
     assert [record["hook"] for record in records] == list(HOOKS)
     assert next(record for record in records if record["hook"] == "cb_row_finished") == {
         "hook": "cb_row_finished",
-        "signature": "(run: Run, row: EvalRow) -> None",
+        "signature": "(run: Run, row: EvalRow, attempt: Attempt) -> None",
         "summary": "Observe one finished row: processed and scored, or failed.",
         "called": (
             "Called once per row, in dataset order for each system, in the thread that collects "
-            "the rows. Hand slow work to a thread of your own. Contained."
+            "the rows. `attempt` has the example, the whole output and what was raised. Hand slow work to a thread of your own. Contained."
         ),
         "plugins": [],
     }
@@ -102,7 +102,7 @@ def test_a_trace_shows_every_call(place: Workplace) -> None:
     assert [line for line in lines if line.startswith("cb_row_finished")] == [
         "cb_row_finished T ok (cbcore.builtin.progress.Progress, cb-observing:cb-observing)"
     ] * 2
-    assert "cb_run_started T ok (cbcore:progress)" in lines
+    assert "cb_run_started T ok (cbcore:debugging, cbcore:log_file, cbcore:progress)" in lines
 
 
 def test_a_trace_changes_nothing_else(place: Workplace) -> None:

@@ -117,10 +117,10 @@ def test_an_evaluator_that_was_wired_passes_over_outputs_it_cannot_score(tmp_pat
         def process(self, example):
             return {"contexts": ["x"]} if example["id"] == 1 else {}
 
-    from cbcore._run.parts import Part
-    from cbcore._run.scorers import Scorer
+    from cbcore.components import Built
+    from cbcore.run.scorers import Scorer
 
-    automatic = Scorer.of(Part(Retrieved()), automatic=True)
+    automatic = Scorer(Built(Retrieved(), is_automatic=True), "some")
     assert automatic.can_score({}, {"contexts": []})
     assert not automatic.can_score({}, {"contexts": None})
     result = evaluate([Some()], DATA[:2], [Retrieved()], progress=False)
@@ -135,8 +135,8 @@ def test_a_mapping_without_effect_is_told():
     )
     request = RunSettings(systems=[Silent("a")], datasets=[DATA], evaluators=[evaluator])
     warnings = []
-    compose(request, warn=warnings.append).execute()
-    assert warnings == ["counting never looked at 'gld': gld_column had no effect"]
+    compose(request, warn=warnings.append).run()
+    assert warnings == ["counting never looked at 'gld': gld_column had no effect."]
 
 
 @pytest.mark.parametrize(

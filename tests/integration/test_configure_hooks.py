@@ -39,16 +39,16 @@ def cb_configure(settings, builder):
     files = settings.get("promptfoo") or ()
     if not files:
         return
-    from cbcore.assembly import Benchmark, Scorer
+    from cbcore.assembly import Benchmark
 
-    scorer = Scorer.of(builder.share(builder.build("evaluator", Contains())))
+    evaluator = builder.share(builder.build("evaluator", Contains()))
     for file in files:
         with open(file) as opened:
             tests = json.load(opened)["tests"][: settings.get("promptfoo-most")]
         examples = [{"id": i, "question": t["ask"], "context": t["ask"], "wanted": t["want"]}
                     for i, t in enumerate(tests)]
         settings.datasets.append(
-            Benchmark(file, examples, [scorer], main_score="pass", required=False))
+            Benchmark(file, examples, [evaluator], main_score="pass", required=False))
     builder.hooks.register(Tests(files))
 
 

@@ -15,10 +15,10 @@ import pytest
 
 from cb_metrics import MeanScore
 from cbcore import evaluate
-from cbcore._run import memo
 from cbcore.components import describe_exception, described_value
 from cbcore.exceptions import DataError, RunStoppedError
 from cbcore.results import Scored
+from cbcore.store import cache
 from tests.forkserver import copy_plugin_cache, run_cb
 
 DATA = [{"id": i, "question": "q", "context": "c", "answer": "Paris"} for i in range(6)]
@@ -183,12 +183,12 @@ def test_a_system_costs_its_own_row_at_most(tmp_path, kind, settings, case):
 
 def test_an_output_too_large_to_be_stored_costs_only_that(tmp_path, monkeypatch, capsys):
     """Its batch would be refused with it; so it is left out, and told."""
-    monkeypatch.setattr(memo, "LARGEST_VALUE", 1000)
+    monkeypatch.setattr(cache, "LARGEST_VALUE", 1000)
     for n_recalled in (0, 5):
         result = run(Odd(lambda: {"response": "Paris", "more": "x" * 1000}), cache_dir=tmp_path)
         assert [row.scores["fits"] for row in result.rows] == [1.0] * 6
         assert sum(row.cached for row in result.rows) == n_recalled
-        assert "not stored: the output for example 3 has 1," in capsys.readouterr().err
+        assert "Not stored: the output for example 3 has 1," in capsys.readouterr().err
 
 
 def test_one_deep_row_of_the_data_is_one_errored_row(tmp_path):

@@ -141,7 +141,7 @@ def test_an_evaluator_that_returns_no_scores_is_reported_with_a_count(place, giv
     """As one that raises is."""
     extra = ("-e", "answer_quality", "-e", f"py:./mine.py:Odd:gives={gives}")
     done, _ = ran(place, f"identity {READER}full", extra=extra)
-    assert "scores are missing because an evaluator failed:" in done.stderr
+    assert "Scores are missing because an evaluator failed:" in done.stderr
     assert f"12 × no odd: {told}" in done.stderr
 
 

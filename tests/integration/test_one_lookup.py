@@ -57,7 +57,7 @@ def test_each_name_of_a_run_is_found_and_parsed_once(counted: Counter[tuple[str,
         max_examples=1,
         progress=False,
     )
-    compose(settings, default_catalog()).execute()
+    compose(settings, default_catalog()).run()
 
     asked = {(what, name) for what, name in counted if what != "find tokenizer"}
     assert asked == {

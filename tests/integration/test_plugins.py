@@ -636,9 +636,11 @@ def test_interrupt_while_a_hook_module_is_imported(workplace: Workplace, run: Ru
 
 def test_built_in_plugins_can_be_left_out(workplace: Workplace, run: Run) -> None:
     """The progress display is a hook module of the core, the JSON report a component."""
-    listed = workplace.json("hooks", "--no-plugin", "cbcore/progress")
-    assert not any("cbcore" in record["plugins"] for record in listed)
-    assert run("--no-plugin", "cbcore/progress").returncode == 0
+    built_in = [f"cbcore/{name}" for name in ("debugging", "log_file", "progress", "remarks")]
+    options = [word for name in built_in for word in ("--no-plugin", name)]
+    assert any("cbcore" in record["plugins"] for record in workplace.json("hooks"))
+    assert not any("cbcore" in record["plugins"] for record in workplace.json("hooks", *options))
+    assert run(*options).returncode == 0
     without = run("--no-plugin", "cbcore/json")
     assert without.returncode == 2
     assert "no reporter is called 'json'" in without.stderr

@@ -51,7 +51,7 @@ class Judge:
 
 
 def run(told, request):
-    return compose(request, warn=told.append).execute()
+    return compose(request, warn=told.append).run()
 
 
 def warnings_before_the_first_call(told):
@@ -63,7 +63,7 @@ def test_what_is_not_stored_is_told_before_the_first_call(told, tmp_path):
     request = RunSettings(systems=[Paid(told)], datasets=[DATA], cache_dir=tmp_path)
     run(told, request)
     (text,) = warnings_before_the_first_call(told)
-    assert text.startswith("nothing is stored for 'paid'")
+    assert text.startswith("Nothing of 'paid' is reused")
 
 
 def test_evaluators_that_are_not_stored_are_told_before_the_first_call(told, tmp_path):
@@ -78,14 +78,14 @@ def test_evaluators_that_are_not_stored_are_told_before_the_first_call(told, tmp
     )
     run(told, request)
     (text,) = warnings_before_the_first_call(told)
-    assert text.startswith("nothing is stored for 'judge'")
+    assert text.startswith("Nothing of 'judge' is reused")
 
 
 def test_a_budget_that_cannot_be_kept_is_told_before_the_first_call(told):
     """A system that has no prices may report costs, or not."""
     run(told, RunSettings(systems=[Paid(told)], datasets=[DATA], budget_usd=1.0))
     (text,) = warnings_before_the_first_call(told)
-    assert "'paid' does not know what its calls cost" in text
+    assert "'paid' declares no price" in text
 
 
 def test_no_warning_is_told_twice_and_a_request_may_be_used_again(told, tmp_path):
@@ -114,7 +114,7 @@ def test_warnings_are_logged_at_once(told, capsys):
     request = RunSettings(systems=[Prints(told)], datasets=[DATA], budget_usd=1.0, progress=False)
     execute(request)
     lines = capsys.readouterr().err.splitlines()
-    assert "does not know what its calls cost" in lines[0]
+    assert "declares no price" in lines[0]
     assert lines[1:] == ["called"] * 3
 
 

@@ -46,7 +46,7 @@ def _note(line: str) -> None:
 
 
 def cb_run_started(run: Run) -> None:
-    _note(f"started {','.join(run.system_names)}")
+    _note(f"started {','.join(system.name for system in run.systems)}")
 
 
 def cb_row_finished(row: EvalRow) -> None:
