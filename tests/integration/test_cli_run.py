@@ -240,7 +240,7 @@ def test_a_run_that_errs_says_why_at_its_end(cb, data, tmp_path):
     )
     run = ("run", "-s", "py:picky:Picky", "-s", "py:mine:Echo", "-d", data, "--no-cache")
     plain, verbose = cb(*run), cb(*run, "-v")
-    assert re.search(r"^\d+ of \d+ rows errored:$", plain.stderr, re.MULTILINE)
+    assert re.search(r"^\d+ of \d+ rows failed:$", plain.stderr, re.MULTILINE)
     where = r"\(first: example '?\w+'? of capitals, picky\)$"
     told = re.findall(rf"^  \d+ × (\w+: [^(]*) {where}", plain.stderr, re.MULTILINE)
     assert sorted(told) == [
@@ -441,7 +441,7 @@ def test_an_interrupt_keeps_what_is_done_and_says_so(cb, data, number, workers):
     spec = f"py:mine:Interrupted,at=6,number={int(number)}"
     process = cb("run", "-s", spec, "-d", data, "-o", "json", "--max-workers", workers)
     assert process.returncode == 130, process.stderr
-    assert "interrupted;" in process.stderr
+    assert "Interrupted." in process.stderr
     assert "Traceback" not in process.stderr
     result = json.loads(process.stdout)
     assert result["config"]["state"] == "interrupted"

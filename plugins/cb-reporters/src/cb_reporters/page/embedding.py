@@ -115,10 +115,11 @@ def _compressed(
 
 
 def _gzip(text: str) -> str:
+    # Half a surrogate pair, which no encoding has, becomes "?".
     # In the format of gzip, which a browser inflates, and without a time: the same result gives
     # the same page.
     deflating = zlib.compressobj(_LEVEL, wbits=zlib.MAX_WBITS | 16)
-    compressed = deflating.compress(text.encode()) + deflating.flush()
+    compressed = deflating.compress(text.encode(errors="replace")) + deflating.flush()
     return base64.b64encode(compressed).decode("ascii")
 
 
