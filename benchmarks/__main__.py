@@ -10,7 +10,7 @@ from benchmarks.environments import ROOT
 from benchmarks.report import Table
 
 BENCHMARKS = (
-    *("startup", "overhead", "scale", "shards", "simulation", "processes", "ray"),
+    *("startup", "default_run", "overhead", "scale", "shards", "simulation", "processes", "ray"),
     *("ragas_precision", "requests", "page", "statistics"),
 )
 RESULTS = ROOT / "benchmarks" / "results"

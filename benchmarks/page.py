@@ -20,7 +20,7 @@ from benchmarks.report import Report, Table
 
 ROWS, FEW = 100_000, 10_000
 TESTS = ROOT / "plugins/cb-reporters/tests"
-MOST_MB, BUILD_S, OPEN_S, SEARCH_S = 30, 20, 3, 0.3
+MOST_MB, BUILD_S, ROW_US, OPEN_S, SEARCH_S = 30, 20, 100, 3, 0.3
 ROUNDS = 3
 
 # From typing to the list, without the pause that waits for the next letter.
@@ -56,6 +56,7 @@ def run(*, quick: bool) -> Report:
         report.tables.append(table)
         report.limit("one file", "size", size_mb, MOST_MB, " MB")
         report.limit("one file", "built in CPU time", cpu_s, BUILD_S, " s")
+        report.limit("a row of it", "CPU time", cpu_s / n_rows * 1e6, ROW_US, " µs")
         if shutil.which("chromium") is None or shutil.which("chromedriver") is None:
             report.notes.append("no chromium: opening and searching were not measured")
             return report
@@ -90,6 +91,7 @@ def _add_store(report: Report, table: Table, store: Path, n_rows: int) -> None:
         ["served: a search in all texts, CPU", f"{search_s:.2f} s"],
     ]
     report.limit("one file, from a store", "built in CPU time", cpu_s, BUILD_S, " s")
+    report.limit("a row of it, from a store", "CPU time", cpu_s / n_rows * 1e6, ROW_US, " µs")
     report.limit("a page that is served", "share of reading all rows", first_s / whole_s, 0.5, "")
 
 

@@ -14,6 +14,7 @@ IN_MEMORY = (10_000, 100_000)
 ON_DISK = (10_000, 100_000, 1_000_000)
 DISK_LIMIT_MB = 400
 LINEAR_WITHIN = 1.5
+MOST_TIMES_TEXT = 5
 
 
 def run(*, quick: bool) -> Report:
@@ -27,11 +28,6 @@ def run(*, quick: bool) -> Report:
     report.tables.append(table)
     kept = {n: _add(report, table, n, "in memory", {}) for n in IN_MEMORY}
     _add_bytes_per_row(report, "in memory", kept)
-    if not _worker("rows_option", {})["exists"]:
-        note = 'evaluate() has no rows="disk" yet'
-        report.notes.append(f"{note}: the curve to a million rows is skipped")
-        report.aim("1,000,000 rows on disk", f"peak ≤ {DISK_LIMIT_MB} MB", note, None)
-        return report
     curve = {}
     for n in ON_DISK[:2] if quick else ON_DISK:
         with tempfile.TemporaryDirectory() as folder:
@@ -39,6 +35,7 @@ def run(*, quick: bool) -> Report:
             curve[n] = _add(report, table, n, "on disk", options)
     _add_bytes_per_row(report, "on disk", curve)
     _add_targets(report, curve)
+    _add_long_context(report, 10 if quick else 50)
     return report
 
 
@@ -79,6 +76,19 @@ def _add_targets(report: Report, curve: dict[int, Any]) -> None:
         growth = (curve[large]["wall_s"] / large) / (curve[small]["wall_s"] / small)
         work = f"time per row, {large:,} against {small:,}"
         report.limit(work, "ratio", growth, LINEAR_WITHIN, "×")
+
+
+def _add_long_context(report: Report, size_mb: int) -> None:
+    """The memory that one example with a very long context takes."""
+    for store in (False, True):
+        with tempfile.TemporaryDirectory() as folder:
+            options = {"cache_dir": folder} if store else {}
+            taken = _worker("long_context", {"size_mb": size_mb, **options})
+        work = f"a context of {size_mb} MB" + (", with store" if store else "")
+        report.data[work] = taken
+        ratio = taken["added_mb"] / taken["text_mb"]
+        report.limit(work, "peak memory ÷ its size", ratio, MOST_TIMES_TEXT, "×")
+        report.notes.append(f"{work}: {taken['cpu_s']:.1f} s of CPU time")
 
 
 def _worker(job: str, options: dict[str, Any]) -> dict[str, Any]:

@@ -141,7 +141,7 @@ def _add_targets(
     report: Report, times: Mapping[str, list[Any]], slow_times: Mapping[str, list[Any]]
 ) -> None:
     for peer, share, rounds in (
-        ("pytest --version", 1.5, times),
+        ("pytest --version", 1.3, times),
         ("llm plugins", 0.2, slow_times),
     ):
         listing, other = _samples(rounds, LISTING), _samples(rounds, peer)

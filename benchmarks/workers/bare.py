@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
-import sqlite3
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -100,34 +97,5 @@ def awaited(n: int, latency_s: float, in_flight: int) -> dict[str, Any]:
     return _report(*workload.measured(lambda: asyncio.run(work())))
 
 
-def inserts(n: int) -> dict[str, Any]:
-    """What SQLite alone takes for a row's output and scores: two keyed inserts, in batches."""
-    source = random.Random(n)
-    keys = [(source.randbytes(24), source.randbytes(24)) for _ in range(n)]
-    output, scores = b"x" * 60, b"y" * 66
-
-    def work() -> list[Row]:
-        with tempfile.TemporaryDirectory() as folder:
-            database = sqlite3.connect(f"{folder}/bare.sqlite3", isolation_level=None)
-            database.execute("PRAGMA journal_mode=WAL")
-            database.execute("PRAGMA synchronous=NORMAL")
-            for table in ("outputs", "scores"):
-                database.execute(f"CREATE TABLE {table} (key BLOB UNIQUE, value BLOB NOT NULL)")
-            for start in range(0, n, 4096):
-                batch = keys[start : start + 4096]
-                database.execute("BEGIN IMMEDIATE")
-                insert = "INSERT OR IGNORE INTO {} VALUES (?, ?)".format
-                database.executemany(insert("outputs"), [(key, output) for key, _ in batch])
-                database.executemany(insert("scores"), [(key, scores) for _, key in batch])
-                database.execute("COMMIT")
-            database.close()
-        return []
-
-    _, taken = workload.measured(work)
-    return {**taken, "rows": n, "mean_f1": 0.0}
-
-
 if __name__ == "__main__":
-    workload.answer(
-        {"sequential": sequential, "threads": threads, "awaited": awaited, "inserts": inserts}
-    )
+    workload.answer({"sequential": sequential, "threads": threads, "awaited": awaited})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import tempfile
 from typing import Any
 
@@ -67,11 +68,21 @@ def quality(n: int) -> dict[str, Any]:
     return {**taken, "rows": n, "digest": workload.digest(compared)}
 
 
-def rows_option() -> dict[str, Any]:
-    """Whether rows can be kept on disk."""
-    import inspect
-
-    return {"exists": "rows" in inspect.signature(evaluate).parameters}
+def long_context(size_mb: int, **options: Any) -> dict[str, Any]:
+    """One example with a very long context, cut in half; peak memory beyond that of a short run."""
+    piece = " ".join(random.Random(size_mb).choices(workload.vocabulary(), k=140_000))
+    context = f"{piece} " * size_mb  # made without further memory
+    text_mb = len(context) / 1024**2
+    (example,) = workload.examples(1)
+    _evaluate(workload.Cutting(), [example])
+    before = workload.memory_mb("VmHWM")
+    data = [{**example, "context": context}]
+    result, taken = workload.measured(lambda: _evaluate(workload.Cutting(), data, **options))
+    if result.rows[0].error:
+        raise RuntimeError(result.rows[0].error)
+    # The text itself is part of it, and was there before.
+    added_mb = taken["peak_mb"] - before + text_mb
+    return {**taken, "rows": 1, "text_mb": text_mb, "added_mb": added_mb}
 
 
 if __name__ == "__main__":
@@ -83,6 +94,6 @@ if __name__ == "__main__":
             "threads": threads,
             "awaited": awaited,
             "quality": quality,
-            "rows_option": rows_option,
+            "long_context": long_context,
         }
     )

@@ -1,16 +1,15 @@
 """context-bench 0.1.0, in its own environment.
 
-Its release has no evaluators: it gets one made of its own functions. Its token counting would
-download a vocabulary: it counts words instead, which is cheaper.
+Its release has no evaluators: it gets one made of its own functions.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import peer_tokens
 import workload
 
-import context_bench.utils.tokens
 from context_bench import evaluate
 from context_bench.metrics.quality import (
     MeanScore,
@@ -35,24 +34,19 @@ class AnswerEvaluator:
         }
 
 
-def _count_words(text: str, tokenizer: Any = None) -> int:
-    return len(text.split())
-
-
-context_bench.utils.tokens.count_tokens = _count_words
-
-
 def _evaluate(dataset: list[dict[str, Any]]) -> Any:
     return evaluate(
         systems=[workload.Constant()],
         dataset=dataset,
         evaluators=[AnswerEvaluator()],
         metrics=[MeanScore(score_field="f1"), PassRate(score_field="f1")],
+        text_fields=peer_tokens.TEXT_FIELDS,
         progress=False,
     )
 
 
 def sequential(n: int) -> dict[str, Any]:
+    peer_tokens.prepare()
     dataset = list(workload.examples(n))
     _evaluate(dataset[: workload.WARM_UP])
     result, taken = workload.measured(lambda: _evaluate(dataset))

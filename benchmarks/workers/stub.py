@@ -1,9 +1,13 @@
-"""An endpoint that answers at once, as fast as one process of asyncio can. Prints its port."""
+"""An endpoint that answers at once, as fast as one process of asyncio can. Prints its port.
+
+With a share as argument, it refuses that share of requests with 429, at random.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import random
 import sys
 
 REPLY = json.dumps(
@@ -22,6 +26,9 @@ REPLY = json.dumps(
 ).encode()
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nx-request-id: r\r\nContent-Length: "
 RESPONSE = HEAD + str(len(REPLY)).encode() + b"\r\n\r\n" + REPLY
+REFUSAL = b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 0\r\nContent-Length: 2\r\n\r\n{}"
+REFUSED = float(sys.argv[1]) if len(sys.argv) > 1 else 0.0
+DICE = random.Random(429)
 
 
 class Stub(asyncio.Protocol):
@@ -40,7 +47,8 @@ class Stub(asyncio.Protocol):
             if len(self.received) < end + 4 + length:
                 return
             self.received = self.received[end + 4 + length :]
-            self.transport.write(RESPONSE)  # type: ignore[attr-defined]
+            reply = REFUSAL if DICE.random() < REFUSED else RESPONSE
+            self.transport.write(reply)  # type: ignore[attr-defined]
 
 
 async def main() -> None:

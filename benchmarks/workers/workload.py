@@ -52,6 +52,17 @@ def examples(number: int) -> Iterator[dict[str, Any]]:
         yield {"id": index, "context": context, "answer": ANSWERS[index % 2]}
 
 
+def questions(number: int, *, with_evidence: bool) -> Iterator[dict[str, Any]]:
+    """The same with a question, each with its answer at some place of the context or without."""
+    source = random.Random(number)
+    for example in examples(number):
+        if with_evidence:
+            words = example["context"].split()
+            words.insert(source.randrange(len(words)), example["answer"])
+            example["context"] = " ".join(words)
+        yield {**example, "question": "What is it?"}
+
+
 def answer_pairs(number: int) -> list[tuple[str, str]]:
     """Responses and answers that overlap in part.
 

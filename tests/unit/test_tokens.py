@@ -65,6 +65,28 @@ def test_counts_are_exact(encoding, text):
     assert OURS[encoding].count(text) == len(REFERENCES[encoding].encode_ordinary(valid))
 
 
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@settings(max_examples=300, deadline=None)
+@given(text=texts, size=st.integers(1, 9))
+@example(text="a  b\ud83d \ude00 c\t d_ \r\n e9 's", size=1)
+def test_counts_of_long_texts_are_exact(encoding, text, size):
+    """A long text is counted in pieces."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tokens, "_PIECE", size)
+        in_pieces = OURS[encoding].count(text)
+    assert in_pieces == OURS[encoding].count(text)
+
+
+def test_long_texts_are_counted_in_pieces(monkeypatch):
+    """Each ends with a word, and has about the same length."""
+    encoder = Encoding()
+    pieces = []
+    monkeypatch.setattr(tokens, "_PIECE", 10)
+    monkeypatch.setattr(encoder, "_encode", lambda text: pieces.append(text) or [])
+    encoder.count("some words, and some more; words")
+    assert pieces == ["some words, and", " some more; words"]
+
+
 @pytest.mark.parametrize(
     ("make", "name"), [(o200k_base, "o200k_base"), (cl100k_base, "cl100k_base"), (Words, "words")]
 )
