@@ -27,7 +27,7 @@ from cbcore.exceptions import (
     RunStoppedError,
     UsageError,
 )
-from cbcore.secrets import blot
+from cbcore.secrets import hide
 
 if TYPE_CHECKING:
     from cbcore.assembly.builder import Builder
@@ -270,7 +270,7 @@ def _write(result: EvalResult, output: Output) -> None:
                 reporter.write(result, place)
             return
         # Text of models may hold code points that no file can: they become question marks.
-        text = blot(reporter.render(result)).encode("utf-8", "replace").decode()
+        text = hide(reporter.render(result)).encode("utf-8", "replace").decode()
     if path is None:
         click.echo(text.rstrip("\n"))
         return
