@@ -49,11 +49,6 @@ def _list_problems(run: Runner) -> Iterator[str]:
 
 
 def _warn_of_settings(run: Runner) -> None:
-    """A column that is never read is most likely misspelt."""
-    values = {id(s.value): s for of_pair in run.scorers.values() for s in of_pair}
-    for scorer in values.values() if not run.workers else ():
-        for field in sorted(getattr(scorer.value, "unread_columns", ())):
-            run.warn(f"{scorer.name} never looked at {field!r}: {field}_column had no effect.")
     if not run.has_clusters:
         column = run.settings.cluster_column
         run.warn(f"No example has {column!r}, so --cluster-column had no effect.")

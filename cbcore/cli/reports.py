@@ -30,8 +30,6 @@ from cbcore.secrets import hide
 
 if TYPE_CHECKING:
     from cbcore.assembly.builder import Builder
-    from cbcore.components import Component
-    from cbcore.plugins import Catalog
     from cbcore.results import EvalResult
     from cbcore.results.causes import Cause
 
@@ -106,11 +104,15 @@ def _find_reporter(builder: Builder, text: str) -> str | None:
     ending = Path(text).suffix.removeprefix(".").lower()
     if not ending or "=" in text or text.startswith("py:"):
         return None
-    reporters = builder.catalog.list_known("reporter")
-    found, known = _match_ending(builder.catalog, reporters, ending)
-    if not found:  # a hook module may offer it
-        reporters = builder.catalog.components("reporter")
-        found, known = _match_ending(builder.catalog, reporters, ending)
+    reporters = builder.catalog.components("reporter")
+    found = [one for one in reporters if one.name == ending]
+    known = set()
+    for one in [] if found else reporters:
+        with contextlib.suppress(PluginError):
+            extension = builder.catalog.describe(one).extension.lower()
+            known.add(f".{extension}")
+            if extension == ending:
+                found.append(one)
     if len(found) > 1:
         usual = {one.plugin for one in reporters if one.name == _DEFAULT}
         found = [one for one in found if one.plugin in usual] or found
@@ -125,21 +127,6 @@ def _find_reporter(builder: Builder, text: str) -> str | None:
         f"no installed reporter writes files that end in .{ending}: {text!r}",
         hint=f"endings that are known: {', '.join(sorted(known - {'.'}))}; or write FORMAT={text}",
     )
-
-
-def _match_ending(
-    catalog: Catalog, reporters: Sequence[Component], ending: str
-) -> tuple[list[Component], set[str]]:
-    """The reporters of this name, or else that write files of this ending; and known endings."""
-    found = [one for one in reporters if one.name == ending]
-    known = set()
-    for one in [] if found else reporters:
-        with contextlib.suppress(PluginError):
-            extension = catalog.describe(one).extension.lower()
-            known.add(f".{extension}")
-            if extension == ending:
-                found.append(one)
-    return found, known
 
 
 def _check_writable(path: Path) -> None:

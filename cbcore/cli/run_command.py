@@ -172,7 +172,9 @@ def _explain_resume(asked: RunSettings) -> Iterator[None]:
 
 def _read_settings(settings: Settings, run_file: str | None, flags: dict[str, Any]) -> RunSettings:
     """The settings of the run file, replaced by the flags that were given."""
+    from cbcore.exceptions import UsageError
     from cbcore.settings.plugin_options import keys_by_word, plugin_options
+    from cbcore.usercode import import_module
 
     settings.configure_logging()
     no_cache, dry_run = flags.pop("no_cache"), flags.pop("dry_run")
@@ -205,19 +207,12 @@ def _read_settings(settings: Settings, run_file: str | None, flags: dict[str, An
         run_id=run_id,
         argv=argv,
     )
-    _import_modules(asked.imports)
-    return asked
-
-
-def _import_modules(modules: Iterable[str]) -> None:
-    from cbcore.exceptions import UsageError
-    from cbcore.usercode import import_module
-
-    for module in modules:
+    for module in asked.imports:
         try:
             import_module(module)
         except ValueError as error:
             raise UsageError(f"--import {module}: {error}") from error
+    return asked
 
 
 def _find_run_file(settings: Settings, run_file: str) -> tuple[Path, Path | None]:

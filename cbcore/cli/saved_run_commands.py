@@ -269,11 +269,7 @@ def _remove(runs: Sequence[SavedRun], cache_dir: str, *, dry_run: bool) -> None:
 
 
 def _format_bytes(n_bytes: float) -> str:
-    if n_bytes < 1000:
-        return f"{n_bytes} bytes"
-    if n_bytes < 1_000_000:
-        return f"{n_bytes / 1000:.1f} kB"
-    return f"{n_bytes / 1_000_000:,.1f} MB"
+    return f"{n_bytes / 1_000_000:,.1f} MB" if n_bytes >= 1_000_000 else f"{n_bytes / 1000:.1f} kB"
 
 
 @runs_command.command("export", short_help="Write a run to one file.")
