@@ -69,7 +69,7 @@ def context_twin(example: Mapping[str, Any]) -> str | None:
         return None
     if context == example.get("question"):
         return "question"
-    if "turns" in example and context == joined_turns(example["turns"]):
+    if example.get("turns") and context == joined_turns(example["turns"]):
         return "turns"
     return None
 
