@@ -115,6 +115,11 @@ def is_secret_name(name: str) -> bool:
     return _ALWAYS.search(_in_words(name)) is not None
 
 
+@functools.lru_cache(maxsize=4096)
+def _may_be_secret(name: str) -> bool:
+    return is_secret_name(name) or _BY_VALUE.fullmatch(_in_words(name)) is not None
+
+
 def names_secret(name: str, value: Any) -> bool:
     """Whether a name makes a secret of this value.
 
@@ -123,8 +128,7 @@ def names_secret(name: str, value: Any) -> bool:
     """
     if is_secret_name(name):
         return True
-    is_possible = isinstance(value, str) and _BY_VALUE.fullmatch(_in_words(name)) is not None
-    return is_possible and is_telling(value)
+    return _may_be_secret(name) and isinstance(value, str) and is_telling(value)
 
 
 def _in_words(name: str) -> str:
@@ -141,16 +145,16 @@ def is_telling(value: str) -> bool:
 
 # -- credentials in a text -------------------------------------------------------------------------
 
-_FIELD = re.compile(
-    r"""(?<!\w)(?P<name>[A-Za-z_][\w-]*)(?:\\*["'])?\s?[=:]\s?(?:(?i:basic|bearer)\s+)?"""
-    r"""(?=(?P<mark>\\*["'])(?P<quoted>.{,1000}?)(?P=mark)"""
-    r"""|["']?(?P<bare>[^\s,|&;#"'<>)\]}=]{,1000}=*))"""
+_NAME = re.compile(r"""(?<!\w)([A-Za-z_][\w-]{,60})(?:\\*["'])?\s?([=:])\s?""")
+"""The name of a field in a spec, an address, a connection string, JSON or headers."""
+_VALUE = re.compile(
+    r"""(?:(?i:basic|bearer)\s+)?(?:(?P<mark>\\*["'])(?P<quoted>.*?)(?P=mark)"""
+    r"""|["']?(?P<bare>[^\s,|&;#"'<>)\]}]*))"""
 )
-"""A field of a spec, an address, a connection string, JSON or headers."""
 _ALONE = re.compile(
     r"(?i:\bbearer)\s+(?P<token>[\w.~+/=-]{8,})"
     r"|\b(?P<key>(?:sk|pk|rk|hf|gsk|xai)[-_][A-Za-z0-9_-]{12,})"
-    r"|\w://(?:[^/\s:@]{,100}:|(?=[^/\s:@]*\d)(?=[^/\s:@]{12}))(?P<login>[^@/\s]{,1000})@"
+    r"|\w://(?:[^/\s:@]{,100}:|(?=[^/\s:@]{,100}\d)(?=[^/\s:@]{12}))(?P<login>[^@/\s]{,1000})@"
 )
 """A token, a key by its prefix, a login of an address."""
 _NOT_SECRET = frozenset({"None", "True", "False", "null", "true", "false", HIDDEN})
@@ -159,16 +163,24 @@ _SHORTEST_FIELD = 4
 
 def _find_credentials(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
     """What in a text looks like a credential, or is named like a secret, and where it is."""
-    for found in (*_FIELD.finditer(text), *_ALONE.finditer(text)):
-        group = found.lastgroup or ""
-        value = found[group]
-        if value in _NOT_SECRET or "${" in value:
-            continue
-        if group not in _ALONE.groupindex:
-            is_word = group == "bare" and "=" not in found[0] and not is_telling(value)
-            if is_word or len(value) < _SHORTEST_FIELD or not names_secret(found["name"], value):
-                continue
-        yield value, found.span(group)
+    end = 0
+    while (name := _NAME.search(text, end)) is not None:
+        end = name.end()
+        found = _VALUE.match(text, end) if _may_be_secret(name[1]) else None
+        if found is not None and (value := found["quoted"] or found["bare"] or ""):
+            is_word = found["bare"] and name[2] == ":" and not is_telling(value)
+            is_long = len(value) >= _SHORTEST_FIELD and not is_word
+            if is_long and names_secret(name[1], value) and _is_value(value):
+                yield value, found.span("bare" if found["bare"] else "quoted")
+                end = found.end()
+    for alone in _ALONE.finditer(text):
+        value = alone[alone.lastgroup or 0]
+        if _is_value(value):
+            yield value, alone.span(alone.lastgroup or 0)
+
+
+def _is_value(value: str) -> bool:
+    return value not in _NOT_SECRET and "${" not in value
 
 
 # -- remembering -----------------------------------------------------------------------------------
