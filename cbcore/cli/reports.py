@@ -131,12 +131,14 @@ def _find_reporter(builder: Builder, text: str) -> str | None:
 
 def _check_writable(path: Path) -> None:
     """Raise OSError if a file cannot be written or made. Nothing is changed."""
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     place = next(place for place in (path, *path.parents) if place.exists())
-    if place != path and not place.is_dir():
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-    if not os.access(place, os.W_OK):
+    if place != path:
+        probe = place / f".cb-part-{os.urandom(4).hex()}"
+        probe.touch()
+        probe.unlink()
+    elif path.is_file() or path.is_dir():
+        path.open("ab").close()
+    elif not os.access(path, os.W_OK):  # opening a pipe would end it for its reader
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
