@@ -11,9 +11,8 @@ from typing import Any
 
 import attrs
 
-from cbcore.secrets import visible
-from cbcore.texts import visible as visible_text
-from cbcore.texts import visible_json
+from cbcore.secrets import redact_value
+from cbcore.texts import visible, visible_json
 
 Event = MutableMapping[str, Any]
 _LEVELS = ("debug", "info", "warning", "error")
@@ -100,8 +99,8 @@ def get_logger(*, anyway: bool = False) -> Any:
 
 
 def _redact(_: Any, __: str, event: Event) -> Event:
-    return {key: visible(key, value) for key, value in event.items()}
+    return {key: redact_value(key, value) for key, value in event.items()}
 
 
 def _format_line(_: Any, __: str, event: Event) -> str:
-    return visible_text(f"cb: {event['level']}: {event['event']}", keep="\n")
+    return visible(f"cb: {event['level']}: {event['event']}", keep="\n")

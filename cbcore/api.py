@@ -16,7 +16,7 @@ from cbcore.exceptions import ResultError, UsageError
 from cbcore.names import hint
 from cbcore.plugins import default_catalog
 from cbcore.results import EvalResult
-from cbcore.secrets import HIDDEN, blot
+from cbcore.secrets import HIDDEN, hide
 from cbcore.settings.compose import compose
 from cbcore.settings.options import options_of, resolve_words
 from cbcore.settings.plugin_options import keys_by_word, plugin_options
@@ -205,8 +205,8 @@ def render(result: EvalResult, reporter: str = "html") -> str:
     part = Builder(default_catalog()).build("reporter", reporter)
     if not hasattr(part.value, "render"):
         raise ResultError(f"the format {part.name!r} is not text: it can only write a file")
-    document: str = part.value.render(result)
-    return blot(document)
+    document: str = hide(part.value.render(result))
+    return document
 
 
 def open_run(text: str, cache_dir: str | Path = DEFAULT_CACHE_DIR) -> EvalResult:

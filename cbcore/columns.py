@@ -317,14 +317,8 @@ class MappedEvaluator:
         self.columns = self._reader.columns
         self.needs = tuple(n for n in needs if n not in columns)
         self.needs_output = tuple(n for n in needs_output if n not in columns)
-        self._unread: set[str] | None = None
         # Part of the identity, if it can change a score.
         self.system = system if self._reader.depends_on_system else None
-
-    @property
-    def unread_columns(self) -> frozenset[str]:
-        """Mapped fields that the evaluator did not look at in any row."""
-        return frozenset(self._unread or ())
 
     def __getattr__(self, name: str) -> Any:
         # The evaluator's own identity would leave the mapping out.
@@ -350,54 +344,15 @@ class MappedEvaluator:
         self, original: Mapping[str, Any], processed: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         values = self._reader.read(original, processed)
-        if self._unread is None:
-            self._unread = set(self.columns)
-        example, output = _Watched(original), _Watched(processed)
-        example.update((f, v) for f, v in values.items() if f not in self._only_output)
-        output.update((f, v) for f, v in values.items() if f not in self._only_example)
-        example.unread = output.unread = self._unread
-        return example, output
+        shown = {f: v for f, v in values.items() if f not in self._only_output}
+        returned = {f: v for f, v in values.items() if f not in self._only_example}
+        return {**original, **shown}, {**processed, **returned}
 
     def _score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Any:
         return self.evaluator.score(*self._map(original, processed))
 
     async def _ascore(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Any:
         return await self.evaluator.ascore(*self._map(original, processed))
-
-
-class _Watched(dict[str, Any]):
-    """A dict that removes names from `unread` when they are looked at; a loop looks at all."""
-
-    unread: set[str]
-
-    def __getitem__(self, name: str) -> Any:
-        self.unread.discard(name)
-        return super().__getitem__(name)
-
-    def __contains__(self, name: object) -> bool:
-        self.unread.discard(str(name))
-        return super().__contains__(name)
-
-    def get(self, name: str, default: Any = None) -> Any:
-        self.unread.discard(name)
-        return super().get(name, default)
-
-    # `dict`, `copy` and `|` use `keys` of a subclass that has its own `__iter__`.
-    def __iter__(self) -> Any:
-        self.unread.clear()
-        return super().__iter__()
-
-    def keys(self) -> Any:
-        self.unread.clear()
-        return super().keys()
-
-    def values(self) -> Any:
-        self.unread.clear()
-        return super().values()
-
-    def items(self) -> Any:
-        self.unread.clear()
-        return super().items()
 
 
 # -- suggestions -----------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import attrs
 from cbcore import names
 from cbcore.exceptions import PluginContractError, PluginLoadError
 from cbcore.kinds import KINDS
-from cbcore.secrets import blot
+from cbcore.secrets import hide, redact
 
 __all__ = ("TASKS", "Built", "Component", "Owner", "describe_exception")
 
@@ -207,7 +207,8 @@ class Built:
 
     @property
     def name(self) -> str:
-        return blot(self.value.name)
+        name: str = hide(self.value.name)
+        return name
 
 
 registered: dict[tuple[str, str], Component] = {}
@@ -251,7 +252,7 @@ def describe_exception(error: BaseException) -> str:
         return f"it called sys.exit({described_value(error.code)})"
     try:
         # Before anything is cut off: a part of a secret could not be found any more.
-        text = blot(str(error))
+        text = redact(str(error))
         if len(text) > _MOST_CHARACTERS:
             text = f"{text[:_MOST_CHARACTERS]}… ({len(text):,} characters)"
         text = " ".join(text.split())
@@ -265,7 +266,7 @@ def describe_exception(error: BaseException) -> str:
 def described_value(value: Any) -> str:
     """The `repr` of a value, shortened; of one that has none, its type. Never fails itself."""
     try:
-        text = blot(repr(value))
+        text = redact(repr(value))
     except KeyboardInterrupt:
         raise
     except BaseException:  # noqa: BLE001 - the `repr` of somebody else's object is code too

@@ -74,13 +74,11 @@ def context_of(fields: Mapping[str, Any]) -> str | None:
 
 def is_readable(form: str, value: Any) -> bool:
     """Whether a value can be the context in one of its forms."""
-    if form == "context" and type(value) is str:
+    if form == "context" and isinstance(value, str):
         return True
     try:
         if form == "messages":
             return isinstance(value, list | tuple) and all(isinstance(m, Mapping) for m in value)
-        if form == "context" and isinstance(value, str):
-            return True
         return texts_of(value) is not None
     except Exception:  # noqa: BLE001 - values are those of systems
         return False

@@ -34,7 +34,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cbcore.names import asking, plural
-from cbcore.secrets import blot
+from cbcore.secrets import redact
 
 if TYPE_CHECKING:
     from cbcore.results import EvalResult
@@ -43,16 +43,16 @@ if TYPE_CHECKING:
 class CBError(Exception):
     """Base of all errors raised on purpose; the command line shows it without a traceback.
 
-    Known secrets are blotted out of its message and its hint.
+    Secrets are redacted in its message and its hint.
     """
 
     exit_code = 1
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
-        message = blot(message) if isinstance(message, str) else message
+        message = redact(str(message))
         super().__init__(message)
         self.message = message
-        self.hint = hint if hint is None else blot(hint)
+        self.hint = hint if hint is None else redact(hint)
 
     def __str__(self) -> str:
         return f"{self.message}\nhint: {self.hint}" if self.hint else self.message

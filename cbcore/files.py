@@ -22,7 +22,7 @@ from urllib.parse import parse_qsl, urlsplit
 from cbcore.boundary import at_boundary, contained
 from cbcore.exceptions import DataError, MissingExtraError, UsageError
 from cbcore.names import hint
-from cbcore.secrets import is_telling, notice, redact, remember
+from cbcore.secrets import is_telling, notice, remember
 
 __all__ = ("FILE_SUFFIXES", "FileDataset")
 
@@ -234,12 +234,11 @@ def notice_address(address: str) -> None:
     try:
         parts = urlsplit(address)
     except ValueError as error:
-        raise UsageError(f"{redact(address)!r} is not an address: {error}") from error
+        raise UsageError(f"{address!r} is not an address: {error}") from error
     login, at, _ = parts.netloc.rpartition("@")
     values = [value for _, value in parse_qsl(parts.query)]
     for text in (login + at, login, parts.query, *filter(is_telling, values)):
-        if text:
-            remember(text)
+        remember(text)
 
 
 class RemoteFile:
@@ -286,9 +285,9 @@ class RemoteFile:
         try:
             found: tuple[Any, str] = fsspec.core.url_to_fs(self._address)
         except (ImportError, ValueError) as error:  # an unknown protocol, or a missing package
-            raise UsageError(f"cannot read {self}: {redact(str(error))}") from error
+            raise UsageError(f"cannot read {self}: {error}") from error
         return found
 
     def _boundary(self) -> contextlib.AbstractContextManager[None]:
         advice = "is the address right, and are its credentials in the environment?"
-        return at_boundary(f"reading {self}", lambda text: DataError(redact(text), hint=advice))
+        return at_boundary(f"reading {self}", lambda text: DataError(text, hint=advice))

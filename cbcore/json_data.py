@@ -11,8 +11,8 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 import orjson
 
@@ -38,15 +38,20 @@ _SORTED = _PLAIN | orjson.OPT_SORT_KEYS
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
-def to_json_safe(value: Any) -> Any:
+Replace: TypeAlias = Callable[[str, Any], Any]
+"""What takes the place of a value, by the name it has in a mapping."""
+
+
+def to_json_safe(value: Any, *, name: str = "", replace: Replace | None = None) -> Any:
     """Plain JSON data as near to `value` as JSON allows. Never raises.
 
     Non-finite numbers become None, arrays lists, paths and other objects text, integers of more
     than 640 digits hexadecimal text. An object whose methods raise becomes `<its class>`. A value
     that contains itself, or is nested more than 100 deep, is cut off with `…`. The text of an
-    object leaves out its address in memory, so that it is the same in every run.
+    object leaves out its address in memory, so that it is the same in every run. `replace` changes
+    each value before it is converted, and each text after that.
     """
-    return _convert(value, (), is_strict=False)
+    return _convert(value, (), name, replace)
 
 
 def to_json(value: Any, *, sort_keys: bool = False) -> bytes:
@@ -86,8 +91,18 @@ def from_json(data: bytes) -> Any:
         raise ValueError("the JSON is nested too deeply") from None
 
 
-def _convert(value: Any, above: tuple[int, ...], *, is_strict: bool) -> Any:
+def _convert(
+    value: Any,
+    above: tuple[int, ...],
+    name: str = "",
+    replace: Replace | None = None,
+    *,
+    is_strict: bool = False,
+) -> Any:
     """`value` as plain data; `above` has the ids of the containers around it."""
+    own = id(value)
+    if replace is not None:
+        value = replace(name, value)
     kind = type(value)
     if kind is str or value is None or kind is bool:
         return value
@@ -97,28 +112,33 @@ def _convert(value: Any, above: tuple[int, ...], *, is_strict: bool) -> Any:
         if isinstance(value, float):
             return float.__float__(value) if math.isfinite(value) else None
         if isinstance(value, int):
-            if -_LARGEST <= value <= _LARGEST:
-                return int.__int__(value)
-            if is_strict:
-                raise TypeError("an integer has more than 640 digits")
-            return hex(value)
+            return _convert_integer(value, is_strict=is_strict)
         if is_strict:
             _check_container(value, above)
-        elif id(value) in above or len(above) == MAX_DEPTH:
+        elif own in above or len(above) == MAX_DEPTH:
             return CUT
-        above = (*above, id(value))
+        above = (*above, own)
         if isinstance(value, list | tuple):
-            return [_convert(item, above, is_strict=is_strict) for item in value]
+            return [_convert(item, above, name, replace, is_strict=is_strict) for item in value]
         if isinstance(value, Mapping):
-            return {
-                _convert_key(key, is_strict=is_strict): _convert(item, above, is_strict=is_strict)
-                for key, item in value.items()
-            }
-        return _convert_object(value, above)
+            plain = {}
+            for key, item in value.items():
+                text = _convert_key(key, replace, is_strict=is_strict)
+                plain[text] = _convert(item, above, text, replace, is_strict=is_strict)
+            return plain
+        return _convert_object(value, above, name, replace)
     except (Exception, SystemExit):  # methods of other people's objects
         if is_strict:
             raise
         return f"<{kind.__qualname__}>"
+
+
+def _convert_integer(value: int, *, is_strict: bool) -> int | str:
+    if -_LARGEST <= value <= _LARGEST:
+        return int.__int__(value)
+    if is_strict:
+        raise TypeError("an integer has more than 640 digits")
+    return hex(value)
 
 
 def _check_container(value: Any, above: tuple[int, ...]) -> None:
@@ -128,19 +148,19 @@ def _check_container(value: Any, above: tuple[int, ...]) -> None:
         raise TypeError(f"it is nested more than {_DEEPEST} deep, or in itself")
 
 
-def _convert_key(key: Any, *, is_strict: bool) -> str:
-    text = _convert(key, (), is_strict=False)
+def _convert_key(key: Any, replace: Replace | None, *, is_strict: bool) -> str:
+    text = _convert(key, (), "", replace)
     if is_strict and not isinstance(key, str):
         raise TypeError(f"a key is {text!r}, not text")
     return text if isinstance(text, str) else str(key)
 
 
-def _convert_object(value: Any, above: tuple[int, ...]) -> Any:
+def _convert_object(value: Any, above: tuple[int, ...], name: str, replace: Replace | None) -> Any:
     """An object that JSON has no form for, as near as it gets."""
     if isinstance(value, set | frozenset):
-        return sorted((_convert(item, above, is_strict=False) for item in value), key=repr)
+        return sorted((_convert(item, above, name, replace) for item in value), key=repr)
     if isinstance(value, os.PathLike):
-        return _convert(os.fspath(value), above, is_strict=False)
+        return _convert(os.fspath(value), above, name, replace)
     if hasattr(value, "tolist"):  # a numpy or torch scalar or array
-        return _convert(value.tolist(), above, is_strict=False)
-    return str.__str__(_ADDRESS.sub("", str(value)))
+        return _convert(value.tolist(), above, name, replace)
+    return _convert(str.__str__(_ADDRESS.sub("", str(value))), above, name, replace)

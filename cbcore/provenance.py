@@ -12,7 +12,7 @@ from cbcore.components import Component, Owner
 from cbcore.introspection import parameters_of, public_attributes, type_path
 from cbcore.json_data import to_json_safe
 from cbcore.plugins.installed import origin_of
-from cbcore.secrets import blot, visible
+from cbcore.secrets import hide, redact_value
 
 __all__ = ("describe",)
 
@@ -47,7 +47,7 @@ def describe(
     if owner is not None:
         facts["plugin"] = owner.distribution
         facts["version"] = owner.version
-    described = {"name": blot(name), **facts, "digest": digest(facts)}
+    described = {"name": hide(name), **facts, "digest": digest(facts)}
     if owner is not None:
         origin = origin_of(owner.distribution)
         described["record_digest"] = origin.record_digest
@@ -86,7 +86,7 @@ def parameters(obj: Any, given: Mapping[str, Any]) -> dict[str, Any]:
             found[name] = attributes[f"_{name}"]
     values = {**given, **(found or public)}
     values.pop("name", None)
-    return {key: to_json_safe(visible(key, value)) for key, value in sorted(values.items())}
+    return {key: redact_value(key, value) for key, value in sorted(values.items())}
 
 
 def digest(data: Any) -> str:

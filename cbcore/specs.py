@@ -67,11 +67,11 @@ class Spec:
         """The spec in canonical form, fit to be shown: secrets are replaced."""
         parts = []
         if self.config is not None:
-            text = secrets.visible("", self.config)
+            text = secrets.redact_value("", self.config)
             ambiguous = not text or _ASSIGNMENT.match(text)
             parts.append(_in_quotes(text) if ambiguous else _quoted(text))
         for key, value in self.params.items():
-            parts.append(f"{key}={_quoted(secrets.visible(key, value))}")
+            parts.append(f"{key}={_quoted(secrets.redact_value(key, value))}")
         return f"{self.name}:{','.join(parts)}" if parts else self.name
 
     @property
@@ -79,13 +79,13 @@ class Spec:
         """Name and config only: how a dataset tags its rows. Secrets are replaced."""
         if self.config is None:
             return self.name
-        return f"{self.name}:{secrets.visible('', self.config)}"
+        return f"{self.name}:{secrets.redact_value('', self.config)}"
 
 
 def _refused(text: str, reason: str, hint: str | None = None) -> SpecError:
     """The error for a spec, which is shown without its secrets although it could not be read."""
     secrets.notice(text)
-    return SpecError(text, secrets.redact_assignments(reason), hint=hint)
+    return SpecError(text, reason, hint=hint)
 
 
 def parse(text: str) -> Spec:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 __all__ = ("context_twin", "joined_turns", "visible")
@@ -33,13 +33,7 @@ def visible(text: str, *, keep: str = "") -> str:
     if text.isascii() and text.isprintable():
         return text
 
-    def write_out(found: re.Match[str]) -> str:
-        character = found[0]
-        if character in keep:
-            return character
-        return character.encode("unicode_escape").decode()
-
-    return _UNSEEN.sub(write_out, text)
+    return _write_out(text, keep, lambda character: character.encode("unicode_escape").decode())
 
 
 def visible_json(text: str) -> str:
@@ -48,13 +42,11 @@ def visible_json(text: str) -> str:
     Line ends and tabs stay: they are between values, as JSON has them escaped inside of values.
     """
 
-    def write_out(found: re.Match[str]) -> str:
-        character = found[0]
-        if character in "\n\r\t":
-            return character
-        return json.dumps(character).strip('"')
+    return _write_out(text, "\n\r\t", lambda character: json.dumps(character).strip('"'))
 
-    return _UNSEEN.sub(write_out, text)
+
+def _write_out(text: str, keep: str, write: Callable[[str], str]) -> str:
+    return _UNSEEN.sub(lambda found: found[0] if found[0] in keep else write(found[0]), text)
 
 
 def joined_turns(turns: Any) -> str | None:
@@ -77,7 +69,7 @@ def context_twin(example: Mapping[str, Any]) -> str | None:
         return None
     if context == example.get("question"):
         return "question"
-    if "turns" in example and context == joined_turns(example["turns"]):
+    if example.get("turns") and context == joined_turns(example["turns"]):
         return "turns"
     return None
 

@@ -33,7 +33,7 @@ from cbcore.kinds import KINDS, Kind
 from cbcore.plugins import Catalog
 from cbcore.plugins.manager import HookManager
 from cbcore.plugins.policy import check_evaluators
-from cbcore.secrets import Secret, blot, can_be_blotted, names_secret, notice_parameters
+from cbcore.secrets import Secret, can_be_replaced, names_secret, notice_parameters
 from cbcore.specs import Spec
 from cbcore.store.stand_ins import StoredData, StoredSystem
 
@@ -108,7 +108,7 @@ class Builder:
         if wanted.name == "py":
             part = self._own_code(kind, wanted, extra, check)
             part.remake = Remake(kind, (wanted,), extra)
-            part.record["spec"] = blot(str(wanted))
+            part.record["spec"] = str(wanted)
             return part
         if wanted.name.endswith(".py"):
             raise UsageError(
@@ -153,7 +153,7 @@ class Builder:
         elif isinstance(value, MappedDataset):
             described = value.dataset
         record = provenance.describe(described, name=name, component=component, given=given)
-        record["spec"] = blot(str(wanted))
+        record["spec"] = str(wanted)
         if kind == "evaluator":
             emits = getattr(described, "emits", None) or component.emits
             if emits:
@@ -170,7 +170,7 @@ class Builder:
         for name, value in spec.params.items():
             if not isinstance(value, str) or not names_secret(name, value):
                 continue
-            if value and not can_be_blotted(value):
+            if value and not can_be_replaced(value):
                 self.warn(
                     f"{name} of {spec.name} is too short or too common to be told from other "
                     "text: it is not recorded, but messages and outputs may show it"

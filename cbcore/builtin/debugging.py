@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from cbcore.secrets import redact
 from cbcore.texts import visible
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ class Debugging:
         if error is None:
             return
         where = f"{row.system} on example {row.example_id!r}"
-        print(visible(redact(f"\n{where}:\n{format_traceback(error)}"), keep="\n"), file=sys.stderr)  # noqa: T201
+        print(visible(f"\n{where}:\n{format_traceback(error)}", keep="\n"), file=sys.stderr)  # noqa: T201
         if run.settings.pdb and (frames := find_foreign_frames(error.__traceback__)) is not None:
             import pdb  # noqa: T100 - the user asked for it
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from cbcore._logging import log_progress
 from cbcore.json_data import from_json
-from cbcore.secrets import redact
 
 if TYPE_CHECKING:
     from cbcore.results import EvalResult
@@ -19,9 +18,9 @@ _MOST_SOURCES = 500
 def cb_summarize(run: Runner, result: EvalResult) -> None:
     """Add remarks to the result, and warn of settings without effect."""
     for name, reason in run.failures.items():
-        result.problems.append(f"the data of {name} ended early: {redact(reason)}")
+        result.problems.append(f"the data of {name} ended early: {reason}")
     for system, reason in run.stopped.items():
-        problem = f"{system} was stopped, and its other examples have no rows. {redact(reason)}"
+        problem = f"{system} was stopped, and its other examples have no rows. {reason}"
         result.problems.append(problem)
     if hasattr(run, "caches"):  # else a plugin has joined the rows of several runs
         result.problems += [*_describe_latencies(run, result), *_list_problems(run)]
@@ -50,11 +49,6 @@ def _list_problems(run: Runner) -> Iterator[str]:
 
 
 def _warn_of_settings(run: Runner) -> None:
-    """A column that is never read is most likely misspelt."""
-    values = {id(s.value): s for of_pair in run.scorers.values() for s in of_pair}
-    for scorer in values.values() if not run.workers else ():
-        for field in sorted(getattr(scorer.value, "unread_columns", ())):
-            run.warn(f"{scorer.name} never looked at {field!r}: {field}_column had no effect.")
     if not run.has_clusters:
         column = run.settings.cluster_column
         run.warn(f"No example has {column!r}, so --cluster-column had no effect.")

@@ -5,14 +5,13 @@ from __future__ import annotations
 import copy
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from cbcore import __version__, names
 from cbcore.cli.click_options import (
     COMMAND,
-    SHARED_OPTIONS,
     Settings,
     describe,
     shared_options,
@@ -38,45 +37,58 @@ _COMMANDS = {
 class CommandGroup(click.Group):
     """Commands of the core, then those of plugins. Help imports no plugin.
 
-    `cb WORD OTHER` is the plugin's command `WORD-OTHER`, unless WORD is a command of its own;
-    `list` is the only command of the core to which plugins add words.
+    A plugin's command `WORD-OTHER` is `cb WORD OTHER` too: the group `WORD` has a prefix.
     """
 
+    prefix = ""
+
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+        return [] if self.prefix else list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in _COMMANDS:
-            module = import_module(f"{__name__}.{_COMMANDS[cmd_name]}")
-            command: click.Command | None = getattr(module, f"{cmd_name.replace('-', '_')}_command")
-        else:
-            command = _load_plugin_command(ctx, cmd_name)
-        if cmd_name == "list" or command is None:
-            return _add_words(ctx, cmd_name, command)
+        name = f"{self.prefix}{cmd_name}"
+        command: click.Command | None
+        if name in _COMMANDS:
+            module = import_module(f"{__name__}.{_COMMANDS[name]}")
+            command = getattr(module, f"{name.replace('-', '_')}_command")
+            return _list_words(ctx, command) if name == "list" else command
+        command = _load_plugin_command(ctx, name)
+        if command is None and _plugin_commands(ctx, f"{name}-"):
+            group = CommandGroup(name, help=f"Commands of plugins: cb {name} COMMAND.")
+            group.prefix = f"{name}-"
+            return cast("click.Command", shared_options(group))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_commands(ctx, formatter)
-        if found := _plugin_commands(ctx):
+        lines = []
+        for found in _plugin_commands(ctx, self.prefix):
+            about = f"from {found.owner}"
+            if self.prefix:
+                described = describe(found, ctx.ensure_object(Settings))
+                about = f"{described.summary} ({described.plugin})"
+            lines.append((clean(found.name.removeprefix(self.prefix)), clean(about)))
+        if lines:
             with formatter.section("Commands of plugins"):
-                formatter.write_dl([(clean(c.name), clean(f"from {c.owner}")) for c in found])
+                formatter.write_dl(lines)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args[0] == "list" or args[0] not in _COMMANDS:
-            args = _join_words(ctx, args)
+        if not self.prefix and args[0] == "list":
+            args = _join_list(ctx, args)
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
             catalog = ctx.ensure_object(Settings).catalog()
-            for name in (args[0], "-".join(args[:2])):
+            wanted = f"{self.prefix}{args[0]}"
+            for name in (wanted, "-".join([wanted, *args[1:2]])):
                 if packages := catalog.packages_offering("command", name):
                     meant = f". {packages[0]} offers it: cb install {packages[0]}"
                     break
             else:
                 known = [*_COMMANDS, *(c.name for c in _plugin_commands(ctx))]
-                meant = names.hint(args[0], known, "", lead=". ")
+                meant = names.hint(wanted, known, "", lead=". ")
             raise click.UsageError(error.message.rstrip(".") + meant, ctx) from error
 
 
@@ -93,46 +105,26 @@ def _plugin_commands(ctx: click.Context, prefix: str = "") -> list[Component]:
     ]
 
 
-def _join_words(ctx: click.Context, args: list[str]) -> list[str]:
-    """`list --json things` as `list-things --json`, if a plugin has the command `list-things`."""
-    known = {c.name for c in _plugin_commands(ctx)}
-    if args[0] in known:
-        return args
+def _join_list(ctx: click.Context, args: list[str]) -> list[str]:
+    """`list --json thing` as `list-things --json`, if a plugin has the command `list-things`."""
+    known = {c.name for c in _plugin_commands(ctx, "list-")}
     for position, word in enumerate(args[1:], start=1):
-        plural = names.plural(names.singular(word.lower()))
-        for name in (f"{args[0]}-{word}", f"{args[0]}-{plural}"):
-            if name in known:
-                return [name, *args[1:position], *args[position + 1 :]]
+        name = f"list-{names.plural(names.singular(word.lower()))}"
+        if name in known:
+            return [name, *args[1:position], *args[position + 1 :]]
     return args
 
 
-def _add_words(
-    ctx: click.Context, word: str, command: click.Command | None
-) -> click.Command | None:
-    """A command whose help lists the words that plugins add to it; None if there is nothing."""
-    added = _plugin_commands(ctx, f"{word}-")
-    if not added:
-        return command
-    settings = ctx.ensure_object(Settings)
-    about = {one.name.removeprefix(f"{word}-"): f"from {one.owner}" for one in added}
-    if command is not None:
-        command = copy.copy(command)
-    else:
-        described = [describe(one, settings) for one in added]
-        about = dict(zip(about, (f"{c.summary} ({c.plugin})" for c in described), strict=True))
-        command = click.Command(
-            word,
-            help=f"Commands of plugins: cb {word} COMMAND.",
-            params=[click.Argument(["words"], nargs=-1, required=True, metavar="COMMAND")],
-            # Only a word that no plugin knows gets here, and the catalog says why.
-            callback=lambda words: settings.catalog().find("command", f"{word}-{words[0]}"),
-            no_args_is_help=True,
-        )
-        for option in SHARED_OPTIONS:
-            option(command)
-    lines = [f"  {clean(name):<12}  {clean(text)}" for name, text in about.items()]
-    command.epilog = "\n".join(["\b", "Commands of plugins:", *lines])
-    return command
+def _list_words(ctx: click.Context, command: Any) -> click.Command:
+    """`cb list`, with help that names what only plugins list."""
+    lines = [
+        f"  {clean(found.name.removeprefix('list-')):<12}  {clean(f'from {found.owner}')}"
+        for found in _plugin_commands(ctx, "list-")
+    ]
+    listing: click.Command = copy.copy(command)
+    if lines:
+        listing.epilog = "\n".join(["\b", "Commands of plugins:", *lines])
+    return listing
 
 
 def _load_plugin_command(ctx: click.Context, name: str) -> click.Command | None:

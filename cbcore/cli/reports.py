@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import signal
-import stat
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,12 +26,10 @@ from cbcore.exceptions import (
     RunStoppedError,
     UsageError,
 )
-from cbcore.secrets import blot
+from cbcore.secrets import hide
 
 if TYPE_CHECKING:
     from cbcore.assembly.builder import Builder
-    from cbcore.components import Component
-    from cbcore.plugins import Catalog
     from cbcore.results import EvalResult
     from cbcore.results.causes import Cause
 
@@ -107,11 +104,15 @@ def _find_reporter(builder: Builder, text: str) -> str | None:
     ending = Path(text).suffix.removeprefix(".").lower()
     if not ending or "=" in text or text.startswith("py:"):
         return None
-    reporters = builder.catalog.list_known("reporter")
-    found, known = _match_ending(builder.catalog, reporters, ending)
-    if not found:  # a hook module may offer it
-        reporters = builder.catalog.components("reporter")
-        found, known = _match_ending(builder.catalog, reporters, ending)
+    reporters = builder.catalog.components("reporter")
+    found = [one for one in reporters if one.name == ending]
+    known = set()
+    for one in [] if found else reporters:
+        with contextlib.suppress(PluginError):
+            extension = builder.catalog.describe(one).extension.lower()
+            known.add(f".{extension}")
+            if extension == ending:
+                found.append(one)
     if len(found) > 1:
         usual = {one.plugin for one in reporters if one.name == _DEFAULT}
         found = [one for one in found if one.plugin in usual] or found
@@ -126,21 +127,6 @@ def _find_reporter(builder: Builder, text: str) -> str | None:
         f"no installed reporter writes files that end in .{ending}: {text!r}",
         hint=f"endings that are known: {', '.join(sorted(known - {'.'}))}; or write FORMAT={text}",
     )
-
-
-def _match_ending(
-    catalog: Catalog, reporters: Sequence[Component], ending: str
-) -> tuple[list[Component], set[str]]:
-    """The reporters of this name, or else that write files of this ending; and known endings."""
-    found = [one for one in reporters if one.name == ending]
-    known = set()
-    for one in [] if found else reporters:
-        with contextlib.suppress(PluginError):
-            extension = catalog.describe(one).extension.lower()
-            known.add(f".{extension}")
-            if extension == ending:
-                found.append(one)
-    return found, known
 
 
 def _check_writable(path: Path) -> None:
@@ -162,48 +148,38 @@ def replace_file(path: Path) -> Iterator[Path]:
 
     A device, a pipe, a link and a file in a read-only folder are written directly.
     """
-    old = path.lstat() if os.path.lexists(path) else None
-    is_alone = old is None or (stat.S_ISREG(old.st_mode) and old.st_nlink == 1)
-    if not is_alone or not os.access(path.parent, os.W_OK):
+    is_plain = path.is_file() and not path.is_symlink() and os.access(path.parent, os.W_OK)
+    if os.path.lexists(path) and not is_plain:
         yield path
         return
     # With the same suffix, since a reporter may go by it.
     part = path.with_name(f".cb-part-{os.urandom(4).hex()}{path.suffix}")
     try:
         yield part
-        if old is not None:
-            part.chmod(stat.S_IMODE(old.st_mode))
+        if path.exists():
+            shutil.copymode(path, part)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
 
 
-@contextlib.contextmanager
-def reporting(outputs: Sequence[Output]) -> Iterator[Callable[[EvalResult], None]]:
-    """Around a run: what is called with its result writes the reports, also if it ends early.
+def execute_and_report(execute: Callable[[], EvalResult], outputs: Sequence[Output]) -> None:
+    """Execute a run and write its reports, also if it ends early.
 
     Ctrl-C, SIGTERM and SIGHUP end the run with the rows that are finished.
     """
     stop_on_signals()
-    results: list[EvalResult] = []
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            yield results.append
+            result = execute()
     except RunStoppedError as stopped:
         if stopped.result is not None and stopped.result.rows:
             with contextlib.suppress(ReportError):  # which is printed, and not why the run ended
                 write_reports(stopped.result, outputs)
                 stopped.hint = stopped.hint or "The reports cover them."
         raise
-    for result in results:
-        write_reports(result, outputs)
-        raise_if_incomplete(result)
-
-
-def execute_and_report(execute: Callable[[], EvalResult], outputs: Sequence[Output]) -> None:
-    """Execute a run and write its reports, also if it ends early."""
-    with reporting(outputs) as report:
-        report(execute())
+    write_reports(result, outputs)
+    _raise_if_incomplete(result)
 
 
 def stop_on_signals() -> None:
@@ -270,7 +246,7 @@ def _write(result: EvalResult, output: Output) -> None:
                 reporter.write(result, place)
             return
         # Text of models may hold code points that no file can: they become question marks.
-        text = blot(reporter.render(result)).encode("utf-8", "replace").decode()
+        text = hide(reporter.render(result)).encode("utf-8", "replace").decode()
     if path is None:
         click.echo(text.rstrip("\n"))
         return
@@ -316,7 +292,7 @@ def _list_causes(title: str, causes: list[Cause]) -> None:
         echo(f"  {sum(c.count for c in left):,} × {len(left):,} other reasons", err=True)
 
 
-def raise_if_incomplete(result: EvalResult) -> None:
+def _raise_if_incomplete(result: EvalResult) -> None:
     """Raise if there are no rows, all of them failed, a system was stopped, or no row has the score.
 
     There may be examples of which none was selected.
@@ -352,23 +328,13 @@ def raise_if_incomplete(result: EvalResult) -> None:
 
 def _list_reasons(result: EvalResult, score: str) -> str:
     """The reasons why rows have no such score, the most frequent first, each with its count."""
-    from cbcore.results.causes import alike
+    from cbcore.results.causes import causes_of
 
-    counted: Counter[str] = Counter()
-    first: dict[str, str] = {}
-    otherwise = "no evaluator gave a score"
-    if not result.config.get("evaluators"):
-        otherwise = "no installed evaluator applies to its dataset"
-    for row in result.rows:
-        reason = f"failed: {row.error}" if row.error is not None else row.missing.get(score)
-        if reason is None and score not in row.scores:
-            reason = next(iter(row.missing.values()), otherwise)
-        if reason is not None:
-            key = alike(reason, row.example_id)
-            first.setdefault(key, reason)
-            counted[key] += 1
-    common = counted.most_common(_MOST_CAUSES)
-    lines = [f"{count} × {first[key]}" for key, count in common]
-    if rest := counted.total() - sum(count for _, count in common):
+    causes = causes_of(result.rows, score) or causes_of(result.rows)
+    lines = [f"{cause.count} × {cause.reason}" for cause in causes[:_MOST_CAUSES]]
+    if rest := sum(cause.count for cause in causes[_MOST_CAUSES:]):
         lines.append(f"{rest} × other reasons")
-    return "\n".join(lines)
+    none = "No evaluator gave a score."
+    if not result.config.get("evaluators"):
+        none = "No installed evaluator applies to the dataset."
+    return "\n".join(lines) or none

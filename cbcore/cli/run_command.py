@@ -20,7 +20,7 @@ from cbcore.cli.click_options import (
     shared_options,
 )
 from cbcore.cli.console import echo, echo_columns
-from cbcore.cli.reports import Output, make_outputs, reporting
+from cbcore.cli.reports import Output, execute_and_report, make_outputs
 from cbcore.settings.options import options_of, resolve_words
 from cbcore.settings.run_settings import DEFAULT_CACHE_DIR, RunSettings
 
@@ -110,13 +110,7 @@ def run_command(settings: Settings, /, run_file: str | None, **flags: Any) -> No
     cb run --system "py:./mine.py:shorten | py:./mine.py:answer" --dataset questions.jsonl -n 50
     cb run experiment.yaml --output report.html
     """
-    asked = read_settings(settings, run_file, flags)
-    if asked.dry_run:
-        _dry_run(asked, settings.catalog())
-        return
-    outputs = make_run_outputs(settings, asked)
-    with explain_resume(asked), reporting(outputs) as report:
-        report(_compose(asked, settings.catalog()).run())
+    run_benchmark(settings, run_file, flags, lambda asked, catalog: _compose(asked, catalog).run())
 
 
 def run_benchmark(
@@ -126,13 +120,13 @@ def run_benchmark(
     execute: Callable[[RunSettings, Catalog], EvalResult],
 ) -> None:
     """Carry out a command that has the options of `cb run`; `execute` makes its result."""
-    asked = read_settings(settings, run_file, flags)
+    asked = _read_settings(settings, run_file, flags)
     if asked.dry_run:
         _dry_run(asked, settings.catalog())
         return
-    outputs = make_run_outputs(settings, asked)
-    with explain_resume(asked), reporting(outputs) as report:
-        report(execute(asked, settings.catalog()))
+    outputs = _make_outputs(settings, asked)
+    with _explain_resume(asked):
+        execute_and_report(lambda: execute(asked, settings.catalog()), outputs)
 
 
 @_pause_gc()
@@ -142,7 +136,7 @@ def _compose(asked: RunSettings, catalog: Catalog) -> Runner:
     return compose(asked, catalog)
 
 
-def make_run_outputs(settings: Settings, asked: RunSettings) -> list[Output]:
+def _make_outputs(settings: Settings, asked: RunSettings) -> list[Output]:
     """The reporters of a run. One error names everything that is missing."""
     from cbcore.assembly.builder import Builder
     from cbcore.assembly.missing import require_all
@@ -160,7 +154,7 @@ def make_run_outputs(settings: Settings, asked: RunSettings) -> list[Output]:
 
 
 @contextlib.contextmanager
-def explain_resume(asked: RunSettings) -> Iterator[None]:
+def _explain_resume(asked: RunSettings) -> Iterator[None]:
     """Name the command that continues a run, if it ends early."""
     from cbcore.exceptions import RunStoppedError
 
@@ -176,9 +170,11 @@ def explain_resume(asked: RunSettings) -> Iterator[None]:
         raise
 
 
-def read_settings(settings: Settings, run_file: str | None, flags: dict[str, Any]) -> RunSettings:
+def _read_settings(settings: Settings, run_file: str | None, flags: dict[str, Any]) -> RunSettings:
     """The settings of the run file, replaced by the flags that were given."""
+    from cbcore.exceptions import UsageError
     from cbcore.settings.plugin_options import keys_by_word, plugin_options
+    from cbcore.usercode import import_module
 
     settings.configure_logging()
     no_cache, dry_run = flags.pop("no_cache"), flags.pop("dry_run")
@@ -211,19 +207,12 @@ def read_settings(settings: Settings, run_file: str | None, flags: dict[str, Any
         run_id=run_id,
         argv=argv,
     )
-    _import_modules(asked.imports)
-    return asked
-
-
-def _import_modules(modules: Iterable[str]) -> None:
-    from cbcore.exceptions import UsageError
-    from cbcore.usercode import import_module
-
-    for module in modules:
+    for module in asked.imports:
         try:
             import_module(module)
         except ValueError as error:
             raise UsageError(f"--import {module}: {error}") from error
+    return asked
 
 
 def _find_run_file(settings: Settings, run_file: str) -> tuple[Path, Path | None]:

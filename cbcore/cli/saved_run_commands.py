@@ -269,11 +269,7 @@ def _remove(runs: Sequence[SavedRun], cache_dir: str, *, dry_run: bool) -> None:
 
 
 def _format_bytes(n_bytes: float) -> str:
-    if n_bytes < 1000:
-        return f"{n_bytes} bytes"
-    if n_bytes < 1_000_000:
-        return f"{n_bytes / 1000:.1f} kB"
-    return f"{n_bytes / 1_000_000:,.1f} MB"
+    return f"{n_bytes / 1_000_000:,.1f} MB" if n_bytes >= 1_000_000 else f"{n_bytes / 1000:.1f} kB"
 
 
 @runs_command.command("export", short_help="Write a run to one file.")
@@ -284,10 +280,9 @@ def _format_bytes(n_bytes: float) -> str:
 def export_run(run: str, file: str, cache_dir: str) -> None:
     """Write a run, with its rows and texts, to a file that any `cb` opens like a run of its own."""
     from cbcore.store import transfer
-    from cbcore.store.saved_runs import find_run, find_saved, is_exported, is_file
+    from cbcore.store.saved_runs import find_run
 
-    is_saved_result = is_file(run) and not is_exported(Path(run))
-    found = find_saved(run, cache_dir) if is_saved_result else find_run(run, cache_dir)
+    found = find_run(run, cache_dir)
     target = Path(file).absolute()
     try:
         transfer.export_run(found, target)

@@ -19,7 +19,6 @@ from cbcore._logging import get_logger, log_info
 from cbcore.boundary import at_boundary, contained
 from cbcore.components import Component, Owner, import_target
 from cbcore.exceptions import CBError, PluginContractError, PluginError
-from cbcore.secrets import redact
 from cbcore.texts import visible
 
 Function: TypeAlias = Callable[..., Any]
@@ -110,7 +109,7 @@ class HookManager(pluggy.PluginManager):
             took_ms = (time.perf_counter() - started.pop()) * 1000
             ended = "ok" if outcome.exception is None else f"raised {outcome.exception!r}"
             if plugins := ", ".join(impl.plugin_name for impl in reversed(list(impls))):
-                line = redact(f"cb: trace: {hook} {took_ms:.2f} ms {ended} ({plugins})")
+                line = f"cb: trace: {hook} {took_ms:.2f} ms {ended} ({plugins})"
                 print(visible(line), file=sys.stderr)  # noqa: T201 - asked for by the user
 
         self.add_hookcall_monitoring(before, after)

@@ -67,36 +67,30 @@ _RECORD: dict[str, Any] = {
 
 
 def document_of(result: EvalResult) -> dict[str, Any]:
-    """A result without its rows and texts, as JSON data."""
+    """A result without its rows and texts, as JSON data without secrets."""
     estimates = {}
     for system, found in result.estimates.items():
         estimates[system] = {metric: _estimate_data(one) for metric, one in found.items()}
-    verdicts = []
-    for verdict in result.verdicts:
-        data = to_json_safe(attrs.asdict(verdict))
-        data["sentence"] = verdict.sentence
-        verdicts.append(data)
-    sections = {}
-    for name, section in result.sections.items():
-        sections[name] = to_json_safe(attrs.asdict(section))
-    return {
+    document = {
         "schema": _SCHEMA_VERSION,
-        "config": to_json_safe(result.config),
-        "summary": to_json_safe(result.summary),
+        "config": result.config,
+        "summary": result.summary,
         "estimates": estimates,
-        "undecided": to_json_safe(result.undecided),
-        "verdicts": verdicts,
-        "timing": to_json_safe(result.timing),
-        "problems": list(result.problems),
-        "sections": sections,
+        "undecided": result.undecided,
+        "verdicts": [{**attrs.asdict(v), "sentence": v.sentence} for v in result.verdicts],
+        "timing": result.timing,
+        "problems": result.problems,
+        "sections": {name: attrs.asdict(section) for name, section in result.sections.items()},
     }
+    safe: dict[str, Any] = hide(to_json_safe(document))
+    return safe
 
 
 def _estimate_data(estimate: Estimate) -> Any:
     """An estimate as JSON data; an infinite bound is null."""
     data = attrs.asdict(estimate)
     data["low"], data["high"] = data.pop("interval") or (None, None)
-    return to_json_safe(data)
+    return data
 
 
 def write_file(result: EvalResult, path: str | Path) -> None:

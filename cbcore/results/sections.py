@@ -9,7 +9,6 @@ import attrs
 
 from cbcore.boundary import contained
 from cbcore.names import canonical
-from cbcore.secrets import hide
 
 if TYPE_CHECKING:
     import pluggy
@@ -68,7 +67,7 @@ def make_sections(
         if attempt.error is not None:
             problems.append(f"the section {metric.name!r} could not be made: {attempt.reason}")
         elif section is not None:
-            sections[metric.name] = _redact(section)
+            sections[metric.name] = section
     return sections, problems
 
 
@@ -83,13 +82,9 @@ def add_hook_sections(hooks: pluggy.PluginManager, run: Run, result: EvalResult)
                 name = canonical("-".join(section.title.split()))
                 if name in result.sections:  # of another plugin, or of a metric
                     name = f"{name}-{len(result.sections)}"
-                result.sections[name] = _redact(section)
+                result.sections[name] = section
         if attempt.error is not None:
             kind = type(returned).__name__
             result.problems.append(
                 f"cb_summarize returned a {kind}, not sections: {attempt.reason}"
             )
-
-
-def _redact(section: Section) -> Section:
-    return attrs.evolve(section, **hide(attrs.asdict(section)))

@@ -19,7 +19,6 @@ from cbcore.results.eval_result import RunState
 from cbcore.results.sections import add_hook_sections, make_sections
 from cbcore.results.summary import mark_idle
 from cbcore.run.calling import MORE_ROOM
-from cbcore.secrets import hide, redact
 from cbcore.store.rows import JoinedRows, StoredRows, StoredTexts
 
 if TYPE_CHECKING:
@@ -36,9 +35,9 @@ def summarize(run: Runner, failure: BaseException | None) -> EvalResult:
     if run.executor is not None:
         config["repeated_calls"] = sum(sum(one.losses) for one in run.workers.values())
     if run.failures:
-        config["failures"] = {name: redact(why) for name, why in run.failures.items()}
+        config["failures"] = dict(run.failures)
     if run.stopped:
-        config["stopped"] = {name: redact(why) for name, why in run.stopped.items()}
+        config["stopped"] = dict(run.stopped)
     for record, examples in zip(config["datasets"], run.examples, strict=False):
         cast("dict[str, Any]", record).update(n_examples=examples.n_read, data=examples.digest)
     sections, remarks = make_sections(run.rows, run.metrics, config)
@@ -56,7 +55,6 @@ def summarize(run: Runner, failure: BaseException | None) -> EvalResult:
     )
     result.summarize(run.rows)
     result.problems += remarks
-    result.summary = hide(result.summary)
     add_hook_sections(run.hooks, run, result)
     return result
 
@@ -100,7 +98,7 @@ def describe_end(failure: BaseException | None) -> tuple[RunState, str | None]:
     error = find_error(failure)
     if error is None:
         return "interrupted", None
-    return "failed", redact(error.message)
+    return "failed", error.message
 
 
 def describe_ending(failure: BaseException | None) -> RunConfig:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from cbcore.results import EvalRow, Scored
 from cbcore.results.causes import RETURNED, TRACEBACK
 from cbcore.results.eval_row import CHANGED
 from cbcore.run.scorers import Scorer, Unscored, describe_missing
-from cbcore.secrets import are_known, blot, hide, redact, visible
+from cbcore.secrets import hide
 from cbcore.stats import CLUSTER
 from cbcore.tracebacks import format_traceback
 
@@ -55,7 +54,15 @@ class RowMaker:
         }
 
     def make(self, attempt: Attempt, position: int) -> EvalRow:
-        """The row of a finished attempt. Changes nothing of the attempt."""
+        """The row of a finished attempt, without secrets. Changes nothing of the attempt."""
+        row = self._make(attempt, position)
+        row.example_id, row.response, row.error = map(
+            hide, (row.example_id, row.response, row.error)
+        )
+        row.scores, row.missing, row.metadata = map(hide, (row.scores, row.missing, row.metadata))
+        return row
+
+    def _make(self, attempt: Attempt, position: int) -> EvalRow:
         example, output = attempt.example, attempt.output
         row = self._start(attempt, position)
         try:
@@ -75,9 +82,6 @@ class RowMaker:
         main = self._expected
         if main is not None and main not in row.scores and main not in row.missing:
             row.missing[main] = self._unscored.find_reason(example.data, output)
-        if are_known():
-            row.example_id = hide(row.example_id)
-            row.scores, row.missing = hide(row.scores), hide(row.missing)
         return row
 
     def _start(self, attempt: Attempt, position: int) -> EvalRow:
@@ -97,14 +101,14 @@ class RowMaker:
         """The row of what cannot be kept: without end, too deep, or with methods that fail."""
         of = "the output" if attempt.output is not None else "the example"
         row = self._start(attempt, position)
-        row.error = redact(attempt.error or f"{of} cannot be kept: {describe_exception(error)}")
+        row.error = attempt.error or f"{of} cannot be kept: {describe_exception(error)}"
         return row
 
     def _add_output(self, row: EvalRow, attempt: Attempt, output: Mapping[str, Any]) -> None:
         example = attempt.example.data
         response = output.get("response")
         if response is not None:
-            row.response = blot(response if type(response) is str else str(response))
+            row.response = response if type(response) is str else str(response)
             row.response_tokens = self._counter.count(row.response)
         row.output_tokens = row.input_tokens
         changed = [
@@ -171,7 +175,7 @@ class RowMaker:
             _add_traceback(row, format_traceback(scores))
             return
         if isinstance(scores, Scored):
-            row.missing |= {str(name): _redact(str(why)) for name, why in scores.missing.items()}
+            row.missing |= {str(name): str(why) for name, why in scores.missing.items()}
             _add_details(row, scorer, {**scores.details, **scores.cost})
             scores = scores.scores
         if not isinstance(scores, Mapping):
@@ -203,10 +207,6 @@ class RowMaker:
                 row.missing[key] = f"{RETURNED} {value}"
 
 
-_redact = functools.lru_cache(maxsize=64)(redact)
-"""For reasons, most of which are those of the row before."""
-
-
 def expect_score(main: str, scorers: Sequence[Scorer], benchmark: Benchmark) -> str | None:
     """The main score, if every row of a benchmark should have it.
 
@@ -221,8 +221,7 @@ def expect_score(main: str, scorers: Sequence[Scorer], benchmark: Benchmark) -> 
 
 def _fail(row: EvalRow, attempt: Attempt) -> EvalRow:
     """The row of a call that failed, with why."""
-    row.error = redact(attempt.error or "")
-    row.example_id = hide(row.example_id)
+    row.error = attempt.error or ""
     if attempt.cost_of_failure:
         row.metadata.update(_make_plain(attempt.cost_of_failure))
     if attempt.raised is not None:
@@ -241,7 +240,7 @@ def _add_details(row: EvalRow, scorer: Scorer, told: Mapping[str, Any]) -> None:
 
 def _add_reason(row: EvalRow, scorer: Scorer, reason: str) -> None:
     for name in scorer.emits or (scorer.name,):
-        row.missing[name] = redact(reason)
+        row.missing[name] = reason
 
 
 def _add_traceback(row: EvalRow, text: str) -> None:
@@ -252,6 +251,6 @@ def _add_traceback(row: EvalRow, text: str) -> None:
 
 
 def _make_plain(metadata: Mapping[Any, Any]) -> dict[str, Any]:
-    """Metadata that can be saved and read back: plain data without secrets."""
-    plain: dict[str, Any] = to_json_safe(visible("", dict(metadata)))
+    """Metadata that can be saved and read back."""
+    plain: dict[str, Any] = to_json_safe(dict(metadata))
     return plain

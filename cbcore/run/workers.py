@@ -23,11 +23,10 @@ from cbcore.run.pair import Call
 from cbcore.run.scorers import Scorer
 from cbcore.secrets import (
     RedactedStream,
-    are_known,
     hide,
-    is_shown_in,
     notice_environment,
     redact,
+    shows_secret,
 )
 from cbcore.timing import Waits, start_waits
 from cbcore.tracebacks import format_traceback, note_traceback
@@ -140,7 +139,7 @@ def _pack(built: Built) -> bytes:
         f"Sending {built.name!r} to workers", lambda reason: UsageError(reason, hint=_BY_SPEC)
     ):
         packed = pickle.dumps(built.remake or built.value)
-    if _shows_secret(packed):
+    if shows_secret(packed):
         raise UsageError(
             f"{built.name!r} holds a secret, which is not sent to workers.",
             hint="Take it from the environment, as in api_key=${MY_KEY} in a run file.",
@@ -152,10 +151,6 @@ def _fail(number: int, reason: str) -> Call:
     call = Call()
     call.error = ScoringError(reason) if number else ProcessError(reason)
     return call
-
-
-def _shows_secret(pickled: bytes) -> bool:
-    return are_known() and is_shown_in(pickled.decode("utf-8", "replace").encode())
 
 
 def _find_versions(records: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
@@ -264,7 +259,7 @@ def _write_reply(call: Call) -> bytes:
     error = None if call.error is None else _make_sendable(call.error)
     with contained() as packing:
         reply = pickle.dumps((call.output, error, *times))
-        if _shows_secret(reply):
+        if shows_secret(reply):
             if isinstance(error, BaseException):
                 error = _describe_error(error)
             reply = pickle.dumps((hide(call.output), error, *times))

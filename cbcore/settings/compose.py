@@ -30,7 +30,7 @@ from cbcore.plugins import Catalog, default_catalog
 from cbcore.results import RunConfig
 from cbcore.run.examples import Benchmark, Select
 from cbcore.run.runner import Runner
-from cbcore.secrets import HIDDEN, hide, notice_environment, redact_assignments
+from cbcore.secrets import HIDDEN, hide, notice_environment, redact
 from cbcore.settings.options import options_of
 from cbcore.settings.plugin_options import (
     PluginOption,
@@ -291,14 +291,14 @@ def make_record(
     """The record of a run in its store, before it begins; `asked` are the datasets it was given."""
     if settings.cache_dir is None:
         return None
-    argv = None if settings.argv is None else [redact_assignments(a) for a in settings.argv]
+    argv = None if settings.argv is None else [redact(a) for a in settings.argv]
     environment = describe_environment(
         {p.name: p.version for p in catalog.plugins if p.is_usable}, argv
     )
     data = [one.record.get("spec") if isinstance(one, StoredData) else one for one in asked]
     has_benchmarks = any(isinstance(one, Benchmark) for one in settings.datasets)
     is_by_spec = not has_benchmarks and all(isinstance(one, str | Spec) for one in data)
-    environment["datasets"] = [redact_assignments(str(one)) for one in data] if is_by_spec else None
+    environment["datasets"] = [redact(str(one)) for one in data] if is_by_spec else None
     own = ("run_id", "started", "settings")
     return SavedRun(
         find_store(settings.cache_dir),

@@ -9,7 +9,7 @@ from cbcore import names
 from cbcore.components import Component
 from cbcore.exceptions import PluginContractError, UsageError
 from cbcore.plugins import Catalog, Plugin
-from cbcore.secrets import notice_parameters, visible
+from cbcore.secrets import notice_parameters, redact_value
 from cbcore.settings.options import Option, options_of, resolve_words
 from cbcore.settings.run_settings import RunSettings
 
@@ -92,7 +92,7 @@ def read_plugin_options(given: Mapping[str, Any], catalog: Catalog) -> dict[Plug
 def record_options(given: Mapping[PluginOption, Any]) -> dict[str, Any]:
     """The values of plugins' options for the result, by their keys. Secrets are replaced."""
     return {
-        option.key: visible(option.key, _replace_objects(value))
+        option.key: redact_value(option.key, _replace_objects(value))
         for option, value in given.items()
         if option.load().recorded
     }

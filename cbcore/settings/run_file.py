@@ -27,7 +27,7 @@ import attrs
 from cbcore import specs
 from cbcore.exceptions import ConfigError, UsageError
 from cbcore.names import hint
-from cbcore.secrets import expand_variables, notice_parameters, visible
+from cbcore.secrets import expand_variables, notice_parameters, redact_value
 from cbcore.settings.options import Option, Setting, options_of, resolve_words
 from cbcore.settings.run_file_paths import move_paths
 from cbcore.settings.run_settings import RunSettings
@@ -227,7 +227,7 @@ def _one_pair(path: str, key: str, item: Any) -> tuple[str, Mapping[str, Any]]:
             return text, params or {}
     raise ConfigError(
         path,
-        f"{key}: {visible('', item)!r} is neither a name nor one name with its parameters",
+        f"{key}: {redact_value('', item)!r} is neither a name nor one name with its parameters",
         hint="write - name, - name:key=value, or - name: {key: value}",
     )
 

@@ -18,8 +18,7 @@ import attrs
 
 from cbcore.exceptions import UsageError
 from cbcore.introspection import function_name
-from cbcore.json_data import to_json_safe
-from cbcore.secrets import visible
+from cbcore.secrets import redact_value
 from cbcore.settings.options import Option, option, options_of
 
 __all__ = ()
@@ -404,7 +403,7 @@ class RunSettings:
         """
         options = options_of(RunSettings).items()
         given = {name: getattr(self, name) for name, declared in options if declared.recorded}
-        recorded = {name: to_json_safe(visible(name, value)) for name, value in given.items()}
+        recorded = {name: redact_value(name, value) for name, value in given.items()}
         if self.max_errors == math.inf:
             recorded["max_errors"] = "none"
         if self.fields is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cbcore.boundary import contained
 from cbcore.json_data import from_json, to_json, to_json_safe
 from cbcore.results import Scored
-from cbcore.secrets import are_known, hide, is_shown_in, visible
+from cbcore.secrets import hide, shows_secret
 from cbcore.store.database import Store, checksum, digest
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Cache:
             if example.data:
                 self._tell(f"example {example.id!r} is not plain data")
             return
-        if is_shown_in(content):
+        if shows_secret(content):
             content = to_json(hide(from_json(content)), sort_keys=True)
         if len(content) <= LARGEST_VALUE:
             data = hide(example.data) if content is not example.content else example.data
@@ -163,7 +163,7 @@ class Cache:
                 system_key = f"run:{self._run_id}:{system_key}"
                 output = to_json_safe(output)
                 data = to_json(output, sort_keys=True)
-            if are_known() and is_shown_in(data):
+            if shows_secret(data):
                 # The row is made of what is stored, so that a resumed run has the same.
                 output = attempt.output = hide(from_json(data))
                 data = to_json(output, sort_keys=True)
@@ -195,8 +195,8 @@ class Cache:
             if b"null" in data:
                 return  # which is what JSON makes of NaN
             if details:
-                data = to_json([scores, to_json_safe(visible("", dict(details)))])
-            if is_shown_in(data):
+                data = to_json([scores, to_json_safe(dict(details))])
+            if shows_secret(data):
                 data = to_json(hide(from_json(data)))
             text = data.decode()
             if len(data) <= LARGEST_VALUE:

@@ -25,7 +25,7 @@ from cbcore.chains import Chain, Renamed
 from cbcore.introspection import instance_attributes, parameters_of, type_path
 from cbcore.json_data import to_json
 from cbcore.records import flatten_records
-from cbcore.secrets import HIDDEN, Secret, is_secret_name, visible, without_credentials
+from cbcore.secrets import HIDDEN, Secret, is_secret_name, redact_credentials, redact_value
 from cbcore.store.database import digest
 from cbcore.store.own_code import (
     UnidentifiedError,
@@ -135,9 +135,9 @@ def describe(name: str, value: Any, depth: int = 0) -> Any:
     A secret is described by where it comes from. Raises `UnidentifiedError`.
     """
     if isinstance(value, Secret) or (isinstance(value, str) and is_secret_name(name)):
-        return visible(name, value)
+        return redact_value(name, value)
     if isinstance(value, str):
-        return without_credentials(str.__str__(value))
+        return redact_credentials(str.__str__(value))
     if value is None or isinstance(value, bool):
         return value
     if depth > _MAX_DEPTH:

@@ -12,7 +12,7 @@ from cbcore.boundary import contained
 from cbcore.json_data import from_json, to_json, to_json_safe
 from cbcore.results.eval_row import EvalRow, RowsBySystem
 from cbcore.results.examples import Texts
-from cbcore.secrets import are_known, hide
+from cbcore.secrets import hide
 from cbcore.stats import CLUSTER
 from cbcore.store.database import LONG_TEXT, Reader, Store, checksum
 
@@ -56,9 +56,7 @@ def encode_row(
     if is_bare:
         response = None
         metadata = {k: v for k, v in metadata.items() if isinstance(v, int | float) or k == CLUSTER}
-    if are_known():
-        metadata = hide(to_json_safe(metadata))
-        response = hide(response)
+    response, metadata = hide(response), hide(metadata)
     try:
         plain = store.encode(metadata) if metadata else "{}"
     except TypeError:  # it has other things than plain data

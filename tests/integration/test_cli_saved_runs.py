@@ -243,7 +243,8 @@ def test_an_exported_run_can_be_exported_again(files):
     ok(files, "runs", "export", "a run.cbrun", "again.cbrun")
     again = [ok(files, "report", name, "-o", "csv") for name in ("again.cbrun", "latest")]
     assert again[0] == again[1]
-    assert "'saved.json' is a file" in files.cb("runs", "export", "saved.json", "x").stderr
+    refused = files.cb("runs", "export", "saved.json", "x")
+    assert "saved.json is not a run that `cb runs export` wrote" in refused.stderr
 
 
 def test_the_database_of_another_program_is_not_changed(place):

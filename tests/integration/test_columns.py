@@ -11,8 +11,6 @@ import pytest
 from cbcore import evaluate
 from cbcore.columns import map_columns
 from cbcore.exceptions import ConfigError, UsageError
-from cbcore.settings import RunSettings
-from cbcore.settings.compose import compose
 from cbcore.settings.run_file import read_run_file
 from tests.forkserver import run_cb
 
@@ -126,17 +124,6 @@ def test_an_evaluator_that_was_wired_passes_over_outputs_it_cannot_score(tmp_pat
     result = evaluate([Some()], DATA[:2], [Retrieved()], progress=False)
     assert [row.scores for row in result.rows] == [{"n": 1.0}, {}]
     assert "KeyError" in result.rows[1].missing["n"]
-
-
-def test_a_mapping_without_effect_is_told():
-    """The evaluator never looked at the field: most likely its name is another."""
-    evaluator = map_columns(
-        Counting(), response_column="gold", answer_column="gold", gld_column="gold"
-    )
-    request = RunSettings(systems=[Silent("a")], datasets=[DATA], evaluators=[evaluator])
-    warnings = []
-    compose(request, warn=warnings.append).run()
-    assert warnings == ["counting never looked at 'gld': gld_column had no effect."]
 
 
 @pytest.mark.parametrize(

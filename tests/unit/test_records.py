@@ -11,10 +11,10 @@ import pytest
 
 from cbcore import binding, specs
 from cbcore.exceptions import ParameterError
-from cbcore.identity import identity_of
 from cbcore.introspection import parameters_of, public_attributes
 from cbcore.provenance import describe
 from cbcore.records import by_field
+from cbcore.store.identity import Identities
 
 
 def as_list(value: list[str] | str) -> list[str]:
@@ -184,7 +184,7 @@ def test_objects_that_differ_in_a_field_have_different_identities():
     def identity(**parameters: Any) -> bytes:
         asker = Asker("u", **parameters)
         asker._lock = threading.Lock()
-        return identity_of(asker)
+        return Identities().key_of(asker)
 
     assert identity(max_tries=3) == identity(retry=Retry(max_tries=3)) != identity()
 

@@ -15,9 +15,9 @@ from fsspec.implementations.memory import MemoryFileSystem
 from cbcore import evaluate
 from cbcore.exceptions import DataError, MissingExtraError, UsageError
 from cbcore.files import FileDataset, RemoteFile, is_address
-from cbcore.kept import find_kept
 from cbcore.settings.run_file_paths import move_paths
 from cbcore.specs import Spec, parse_dataset
+from cbcore.store.saved_runs import find_saved
 
 ROWS = [{"id": f"q{i}", "context": f"The number is {i}.", "answer": str(i)} for i in range(5)]
 SECRET = "kR7pQ2vX9mZ4tW8s"
@@ -168,8 +168,12 @@ def test_nothing_that_a_run_writes_has_the_credentials_of_an_address(signed, tmp
         ["identity | extractive"], address, cache_dir=tmp_path / "store", progress=False
     )
     assert len(result.rows) == len(ROWS) + 1
-    kept = find_kept("latest", tmp_path / "store")
-    written = [result.to_json(), json.dumps(kept.record.manifest), kept.result().to_json()]
+    saved = find_saved("latest", tmp_path / "store")
+    written = [
+        result.to_json(),
+        json.dumps([saved.components, saved.environment]),
+        saved.result().to_json(),
+    ]
     for text in written:
         assert "bucket/rows.jsonl" in text
         assert SECRET not in text

@@ -20,20 +20,17 @@ from cbcore.json_data import CUT, MAX_DEPTH
 from cbcore.secrets import (
     HIDDEN,
     Secret,
-    are_known,
-    blot,
-    can_be_blotted,
+    can_be_replaced,
     forget_all,
+    hide,
     is_secret_name,
     names_secret,
     notice_arguments,
     notice_environment,
     notice_parameters,
     redact,
-    redact_assignments,
+    redact_value,
     remember,
-    secret_values,
-    visible,
 )
 from tests.tables import check_each
 
@@ -70,13 +67,12 @@ from tests.tables import check_each
         "cookie",
         "Set-Cookie",
         "signing_key",
-        "openai_key",
         "api_keys",
         "secrets",
         "webhook_url",
         *("accessToken", "authToken", "bearerToken", "clientSecret", "userPassword", "apiKey"),
         *("APIKey", "AccountKey", "SharedAccessKey", "x-functions-key", "sas_token", "passcode"),
-        *("PGPASSWORD", "dbpassword", "passwords", "DB_PASS", "DBPASS", "SMTP_PASS", "SSHPASS"),
+        *("PGPASSWORD", "dbpassword", "passwords"),
         *("jwt", "JWT", "MASTERKEY", "X-Amz-Credential", "x_auth"),
     ],
 )
@@ -119,7 +115,8 @@ def test_names_that_only_resemble_one_are_not_secret(name):
     "name",
     [
         *("key", "keys", "auth", "tokens", "pat", "Key", "pass", "mail_pass", "pw", "bind_pw"),
-        *("sig", "urlSig", "signature", "X-Amz-Signature"),
+        *("sig", "urlSig", "signature", "X-Amz-Signature", "openai_key", "slackToken"),
+        *("DB_PASS", "DBPASS", "SMTP_PASS", "SSHPASS", "LDAP_BINDPW", "GITLAB_PAT"),
     ],
 )
 @check_each(
@@ -133,6 +130,10 @@ def test_names_that_only_resemble_one_are_not_secret(name):
         ("choices.text", False),
         ("groundTruth", False),
         ("Kerberos", False),
+        ("token_f1", False),
+        ("f1_score", False),
+        ("exact_match_at_10", False),
+        ("<|endoftext|>", False),
         ("two words", False),
         (12345678, False),
         (None, False),
@@ -141,7 +142,7 @@ def test_names_that_only_resemble_one_are_not_secret(name):
 def test_names_of_secrets_and_other_things_are_judged_by_the_value(name, value, is_secret):
     """A column, a mode or a number explains a result, and stays."""
     assert names_secret(name, value) == is_secret
-    assert visible(name, value) == (HIDDEN if is_secret else value)
+    assert redact_value(name, value) == (HIDDEN if is_secret else value)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +168,7 @@ def test_names_of_secrets_and_other_things_are_judged_by_the_value(name, value, 
 )
 def test_what_may_be_written_down(name, value, shown):
     """Secrets are replaced by their source or hidden, at any depth and of any type."""
-    assert visible(name, value) == shown
+    assert redact_value(name, value) == shown
 
 
 class Talkative:
@@ -187,12 +188,12 @@ class Closed(collections.UserDict):
         ({"api_key": numpy.array([1, 2])}, {"api_key": HIDDEN}),
         (Talkative(), f"made with {HIDDEN}"),
         ({Secret("hunter2", "${KEY}"), "a"}, ["${KEY}", "a"]),
-        ([Closed(api_key="hunter2")], [f"{Closed}"]),
+        ([Closed(api_key="hunter2")], ["<Closed>"]),
     ],
 )
 def test_what_is_no_plain_data_is_searched_too(value, shown):
     """Its text may hold what its name does not tell; what cannot be searched is not shown."""
-    assert visible("", value) == shown
+    assert redact_value("", value) == shown
 
 
 def test_what_has_no_end_is_cut_off():
@@ -201,8 +202,8 @@ def test_what_has_no_end_is_cut_off():
     for _ in range(100_000):
         deep = [deep]
     loop["again"] = [loop, loop]
-    assert repr(visible("", deep)).count("[") == MAX_DEPTH
-    assert visible("", loop) == {"api_key": HIDDEN, "again": [CUT, CUT]}
+    assert repr(redact_value("", deep)).count("[") == MAX_DEPTH
+    assert redact_value("", loop) == {"api_key": HIDDEN, "again": [CUT, CUT]}
 
 
 @pytest.mark.parametrize(
@@ -232,6 +233,10 @@ def test_what_has_no_end_is_cut_off():
         ("AccountName=a;AccountKey=aB3x9==;E=x", f"AccountName=a;AccountKey={HIDDEN};E=x"),
         ("Endpoint=sb://x/;SharedAccessKey=aB3x9=", f"Endpoint=sb://x/;SharedAccessKey={HIDDEN}"),
         ("https://0123456789abcdef@o1.sentry.example/2", f"https://{HIDDEN}@o1.sentry.example/2"),
+        ("openai:http://h,api_key=hunter2,n=1", f"openai:http://h,api_key={HIDDEN},n=1"),
+        ("openai:api_key='two words',n=1", f"openai:api_key='{HIDDEN}',n=1"),
+        ("openai:api_key='not-cl0sed", f"openai:api_key='{HIDDEN}"),
+        ("--proxy=http://h/v1?key=s3cret-1", f"--proxy=http://h/v1?key={HIDDEN}"),
     ],
 )
 def test_credentials_in_a_text_are_redacted(text, shown):
@@ -264,19 +269,7 @@ def test_ordinary_text_is_left_alone(text):
     assert redact(text) == text
 
 
-def test_known_secret_values_are_removed_from_a_text():
-    """A value in use is removed wherever it turns up, unless it is too short to be one."""
-    assert redact("refused hunter2 (hunter2)", ["hunter2"]) == f"refused {HIDDEN} ({HIDDEN})"
-    assert redact("a cat", ["cat"]) == "a cat"
-
-
-SECRETS = st.text(min_size=6, max_size=20).filter(lambda s: "*" not in s and can_be_blotted(s))
-
-
-@given(SECRETS, st.text(), st.text())
-def test_no_known_value_survives(value, before, after):
-    """Whatever surrounds it."""
-    assert value not in redact(before + value + after, [value])
+SECRETS = st.text(min_size=6, max_size=20).filter(lambda s: "*" not in s and can_be_replaced(s))
 
 
 # -- values that are known -------------------------------------------------------------------------
@@ -299,10 +292,10 @@ def test_a_value_is_known_in_every_form(value, before, after):
         repr(value)[1:-1],
         html.escape(value),
     ):
-        assert form not in blot(f"{before} {form} {after}"), form
+        assert form not in hide(f"{before} {form} {after}"), form
     for user in ("abc", "abcd", "abcde"):
         login = base64.b64encode(f"{user}:{value}".encode()).decode()
-        assert core[4:-4] not in blot(login) or len(core) < 12
+        assert core[4:-4] not in hide(login) or len(core) < 12
 
 
 @pytest.mark.parametrize(
@@ -312,7 +305,7 @@ def test_a_value_is_known_in_every_form(value, before, after):
         ("https://me:hunt3r2@h/v1", "login hunt3r2", f"login {HIDDEN}"),
         ("https://h/v1?sig=1&key=qu3ry-key", "key qu3ry-key", f"key {HIDDEN}"),
         ("Server=db;Password=c0nnect;X=1", "with c0nnect", f"with {HIDDEN}"),
-        ("Basic bWU6aHVudDNyMg==", "login hunt3r2", f"login {HIDDEN}"),
+        ("Basic bWU6aHVudDNyMg==", "login bWU6aHVudDNyMg", f"login {HIDDEN}"),
         ("sid=s3ssion-1; theme=dark", "got s3ssion-1", f"got {HIDDEN}"),
         ("per%2Fcent-1", "is per/cent-1", f"is {HIDDEN}"),
         ("Answer the question; use the context.", "the question", "the question"),
@@ -321,7 +314,7 @@ def test_a_value_is_known_in_every_form(value, before, after):
 def test_parts_of_a_value_are_known_too(value, text, shown):
     """What of it can turn up alone; not every word of a longer text."""
     remember(value)
-    assert blot(text) == shown
+    assert hide(text) == shown
 
 
 @pytest.mark.parametrize(
@@ -330,21 +323,21 @@ def test_parts_of_a_value_are_known_too(value, text, shown):
 def test_what_cannot_be_told_from_other_text_is_left_alone(value):
     """Short values, numbers, repeated characters, paths: to blot them out would ruin all else."""
     remember(value)
-    assert not can_be_blotted(value)
-    assert blot(f"is {value} or") == f"is {value} or"
+    assert not can_be_replaced(value)
+    assert hide(f"is {value} or") == f"is {value} or"
 
 
 def test_a_long_number_can_be_a_secret():
     """From twelve digits on it is hardly anything else."""
     remember("123456789012")
-    assert blot("pin 123456789012") == f"pin {HIDDEN}"
+    assert hide("pin 123456789012") == f"pin {HIDDEN}"
 
 
 def test_a_longer_value_goes_before_one_that_is_a_part_of_it():
     """Else its end would be left."""
     remember("abc-123")
     remember("abc-123-and-more")
-    assert blot("abc-123-and-more, abc-123") == f"{HIDDEN}, {HIDDEN}"
+    assert hide("abc-123-and-more, abc-123") == f"{HIDDEN}, {HIDDEN}"
 
 
 def test_a_secret_is_known_when_it_is_made():
@@ -352,7 +345,7 @@ def test_a_secret_is_known_when_it_is_made():
     Secret("hunter2", "${KEY}")
     Secret("http://h?key=s3cret-1", "http://h?key=${K}", parts=["s3cret-1"])
     Secret("pin-1234-here", "pin-${PIN}-here", parts=["1234"])
-    text = blot("hunter2 http://h?key=s3cret-1 pin-1234-here")
+    text = hide("hunter2 http://h?key=s3cret-1 pin-1234-here")
     assert text == f"{HIDDEN} http://h?key={HIDDEN} {HIDDEN}"
 
 
@@ -372,7 +365,8 @@ def test_a_secret_is_known_when_it_is_made():
         ("COMPASS", "s3cret-1", False),
         ("DB_PASSWORD", "postgres", False),
         ("DATABASE_URL", "postgres://postgres:postgres@db/postgres", False),
-        ("PWD", "/home/s3cret-1", False),
+        ("DB_PASS", "s3cret-1", True),
+        ("SLACK_TOKEN", "s3cret-1", True),
         ("OLDPWD", "/home/s3cret-1", False),
         ("SSH_AUTH_SOCK", "/tmp/s3cret-1", False),
         ("MAX_TOKENS", "s3cret-1", False),
@@ -386,7 +380,7 @@ def test_variables_that_are_named_like_keys_are_known(monkeypatch, name, value, 
     notice_environment()
     told = value.rpartition("/")[2] if "s3cret-1" not in value else "s3cret-1"
     told = "s3cret-1-0123" if told + "-0123" in value else told
-    assert (blot(f"is {told}") == f"is {HIDDEN}") == known
+    assert (hide(f"is {told}") == f"is {HIDDEN}") == known
 
 
 @pytest.mark.parametrize(
@@ -411,7 +405,7 @@ def test_secrets_of_a_command_line_are_known(monkeypatch, arguments):
     """Behind flags, in specs, in headers and in addresses."""
     monkeypatch.setenv("NAMED_BY_A_FLAG", "s3cret-1")
     notice_arguments(arguments)
-    assert blot("is s3cret-1") == f"is {HIDDEN}"
+    assert hide("is s3cret-1") == f"is {HIDDEN}"
 
 
 @pytest.mark.parametrize(
@@ -428,7 +422,7 @@ def test_secrets_of_a_command_line_are_known(monkeypatch, arguments):
 def test_other_parameters_are_no_secrets(arguments):
     """However much their names look like one."""
     notice_arguments(arguments)
-    assert not are_known()
+    assert hide("unl1mited") == "unl1mited"
 
 
 def test_what_stands_in_itself_is_noticed_once():
@@ -436,23 +430,7 @@ def test_what_stands_in_itself_is_noticed_once():
     loop = {"password": "s3cret-1"}
     loop["again"] = [loop] * 3
     notice_parameters({"x": loop, "texts": ["word"] * 100_000})
-    assert blot("s3cret-1") == HIDDEN
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("openai:http://h,api_key=hunter2,n=1", f"openai:http://h,api_key={HIDDEN},n=1"),
-        ("a:password=x | b:api-key=y", f"a:password={HIDDEN} | b:api-key={HIDDEN}"),
-        ("openai:api_key='two words',n=1", f"openai:api_key={HIDDEN},n=1"),
-        ("openai:api_key=two words | b", f"openai:api_key={HIDDEN} | b"),
-        ("truncate:max_tokens=512", "truncate:max_tokens=512"),
-        ("openai:https://me:hunter2@h", f"openai:https://me:{HIDDEN}@h"),
-    ],
-)
-def test_a_command_line_is_recorded_without_its_secrets(text, shown):
-    """Parameters named like secrets lose their values, whole; the others stay."""
-    assert redact_assignments(text) == shown
+    assert hide("s3cret-1") == HIDDEN
 
 
 def test_a_secret_is_a_string_that_does_not_repr():
@@ -480,7 +458,7 @@ def test_a_pickled_secret_is_the_name_of_its_variable(monkeypatch):
     loaded = pickle.loads(pickled)
     assert (type(loaded), str(loaded)) == (Secret, "user:sk-of-this-machine-1")
     assert loaded.source == "user:${MY_KEY}"
-    assert blot("it said sk-of-this-machine-1") == "it said ***"
+    assert hide("it said sk-of-this-machine-1") == "it said ***"
     monkeypatch.delenv("MY_KEY")
     with pytest.raises(UsageError, match="variable 'MY_KEY' is not set"):
         pickle.loads(pickled)
@@ -489,18 +467,3 @@ def test_a_pickled_secret_is_the_name_of_its_variable(monkeypatch):
 def test_a_secret_that_comes_from_no_variable_cannot_be_pickled():
     with pytest.raises(TypeError, match="does not come from an environment variable"):
         pickle.dumps(Secret("hunter2"))
-
-
-def test_the_secret_values_of_parameters_are_collected():
-    """By type and by name, also inside mappings; as plain strings, ready to be searched for."""
-    found = secret_values(
-        {
-            "key": Secret("from-env", "${KEY}"),
-            "password": "typed out",
-            "model": "gpt-4",
-            "headers": {"Authorization": "inner one", "n": 1},
-            "keys": [Secret("listed", "${KEYS}")],
-        }
-    )
-    assert found == {"from-env", "typed out", "inner one", "listed"}
-    assert {type(value) for value in found} == {str}

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from queue import SimpleQueue
 
 import pytest
+
 from cb_testing.offline import no_network
 
 NOBODY = ("192.0.2.1", 9)  # an address for documentation: nothing answers there
@@ -17,6 +18,11 @@ def try_to_connect() -> str:
     with socket.socket() as client:
         client.setblocking(False)
         return type(client.connect_ex(NOBODY)).__name__
+
+
+def try_to_fail() -> None:
+    with pytest.raises(OSError, match="does not connect to"):
+        try_to_connect()
 
 
 @pytest.fixture
@@ -38,9 +44,8 @@ def older_thread() -> Iterator[SimpleQueue[threading.Event | None]]:
 
 def test_an_attempt_is_refused_and_noted() -> None:
     with no_network() as attempts:
-        with pytest.raises(OSError, match="does not connect to"):
-            try_to_connect()
-        refused = threading.Thread(target=lambda: pytest.raises(OSError, try_to_connect))
+        try_to_fail()
+        refused = threading.Thread(target=try_to_fail)
         refused.start()
         refused.join()
     assert attempts == ["192.0.2.1:9"] * 2

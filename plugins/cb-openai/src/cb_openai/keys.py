@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from cbcore.secrets import Secret, secret_values
+from cbcore.secrets import Secret, is_secret_name
 
 if TYPE_CHECKING:
     from cb_openai.transport import Response
@@ -53,10 +53,15 @@ class Blotter:
     """Blots the secrets of a client out of what an endpoint sends back."""
 
     def __init__(self, key: Secret | None, headers: Mapping[str, str]) -> None:
-        known = secret_values({"api_key": key} if key else {}) | secret_values(headers)
+        secret = {
+            value
+            for name, value in headers.items()
+            if isinstance(value, Secret) or is_secret_name(name)
+        }
+        secret |= {key} if key else set()
         # A header such as `Bearer …` is secret as a whole and in its parts.
-        known |= {part for value in known for part in value.split() if len(part) > _SHORT}
-        texts = sorted(known, key=len, reverse=True)
+        parts = {part for value in secret for part in (value, *value.split())}
+        texts = sorted((part for part in parts if len(part) > _SHORT), key=len, reverse=True)
         self._texts = [form for text in texts for form in {text, json.dumps(text)[1:-1]}]
         self._bytes = [text.encode() for text in self._texts]
 

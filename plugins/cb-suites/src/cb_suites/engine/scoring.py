@@ -97,11 +97,6 @@ class TaskScorer:
         bound = bound_to_system(self.evaluator, name)
         return self if bound is self.evaluator else attrs.evolve(self, evaluator=bound)
 
-    @property
-    def unread_columns(self) -> frozenset[str]:
-        """Mapped fields that the evaluator did not look at."""
-        return frozenset(getattr(self.evaluator, "unread_columns", ()))
-
     def read_columns(
         self, original: Mapping[str, Any], processed: Mapping[str, Any] | None
     ) -> dict[str, Any]:
