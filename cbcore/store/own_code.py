@@ -12,12 +12,13 @@ import sys
 import sysconfig
 import types
 import warnings
-from importlib.machinery import all_suffixes
+from importlib.machinery import PathFinder
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import cbcore
+from cbcore.boundary import contained
 from cbcore.store.database import digest
 
 _BY_NAME = {"__import__", "import_module", "run_module", "run_path", "spec_from_file_location"}
@@ -66,18 +67,15 @@ def file_of(made: Any) -> str:
     return getattr(module, "__file__", None) or ""
 
 
+@functools.lru_cache(maxsize=4096)
 def is_own(file: str) -> bool:
     """Whether a file is the user's own: neither installed, nor a part of Python or of `cb`."""
-    return bool(file) and not _is_installed(file) and Path(file).is_file()
-
-
-@functools.lru_cache(maxsize=4096)
-def _is_installed(file: str) -> bool:
     path = Path(file).absolute()
+    if not file or not path.is_file() or {"site-packages", "dist-packages"} & set(path.parts):
+        return False
     core = str(Path(cbcore.__file__).parent)
     folders = [core, sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
-    is_package = bool({"site-packages", "dist-packages"} & set(path.parts))
-    return is_package or any(path.is_relative_to(folder) for folder in folders)
+    return not any(path.is_relative_to(folder) for folder in folders)
 
 
 def digest_sources(module: str, file: Path) -> str:
@@ -153,13 +151,16 @@ def _parse(source: bytes) -> ast.AST:
 
 def _find_module(name: str) -> str:
     """The file of an own module, loaded or not; empty for any other. Imports nothing."""
-    parent, _, last = name.rpartition(".")
+    file = ""
     if name in sys.modules:
-        files = [getattr(sys.modules[name], "__file__", None) or ""]
-    else:
-        folders = getattr(sys.modules.get(parent), "__path__", None)
-        places = [Path(folder, last) for folder in folders or ()]
-        if folders is None:
-            places = [Path(folder, *name.split(".")) for folder in sys.path]
-        files = [f"{place}{end}" for place in places for end in ("/__init__.py", *all_suffixes())]
-    return next(filter(is_own, files), "")
+        file = getattr(sys.modules[name], "__file__", None) or ""
+    elif name.partition(".")[0] not in sys.stdlib_module_names:
+        parent = name.rpartition(".")[0]
+        folders = getattr(sys.modules.get(parent), "__path__", None) if parent else None
+        if parent and folders is None:
+            outer = _find_module(parent)
+            folders = [str(Path(outer).parent)] if outer.endswith("__init__.py") else []
+        with contained():  # the finder of somebody else may do anything
+            spec = PathFinder.find_spec(name, folders)
+            file = (spec.origin or "") if spec is not None and spec.has_location else ""
+    return file if is_own(file) else ""
