@@ -4,7 +4,8 @@ Equal keys share cached outputs, so a key that stays equal after a change is the
 covers the plugin and its version, the parameters, and the user's own code: the file of a class or
 function, and every own module that is imported from there. A component may say more of itself:
 
-- `identity`: plain data that takes the place of the parameters and attributes.
+- `identity`: plain data that takes the place of the parameters and attributes. If a subclass has
+  parameters of its own and no `identity` of its own, its attributes count as well.
 - `identity_files`: files that it reads, as paths or patterns; their content counts too.
 """
 
