@@ -66,8 +66,7 @@ def runs_command(ctx: click.Context, as_json: bool, cache_dir: str) -> None:
         return
     rows = []
     for run in runs:
-        document = run.document() or {}
-        counts, means = document.get("counts"), document.get("scores", {})
+        counts, means = run.outcome.get("counts"), run.outcome.get("scores", {})
         shown = f"{counts['ok']}/{counts['failed']}/{counts['total']}" if counts else "–"
         scores = ", ".join(f"{name} {_format_score(means.get(name))}" for name in run.systems)
         if run.datasets:
@@ -86,7 +85,6 @@ def _format_score(score: float | None) -> str:
 
 
 def _summarize(run: SavedRun) -> dict[str, Any]:
-    document = run.document() or {}
     return {
         "run_id": run.run_id,
         "state": run.state,
@@ -94,8 +92,8 @@ def _summarize(run: SavedRun) -> dict[str, Any]:
         "ended": run.ended,
         "systems": run.systems,
         "datasets": run.datasets,
-        "rows": document.get("counts"),
-        "scores": document.get("scores", {}),
+        "rows": run.outcome.get("counts"),
+        "scores": run.outcome.get("scores", {}),
     }
 
 
@@ -106,14 +104,14 @@ def _summarize(run: SavedRun) -> dict[str, Any]:
 @shared_options
 def show_run(run: str, as_json: bool, cache_dir: str) -> None:
     """Show what a run was made of: components, versions, machine, command, outcome."""
-    from cbcore.store.saved_runs import find_run, is_exported, is_file
+    from cbcore.store.saved_runs import find_run
 
     environment: dict[str, Any] = {}
-    if is_file(run) and not is_exported(Path(run)):
-        summary, config = _read_result(Path(run))
+    saved = find_run(run, cache_dir)
+    if isinstance(saved, Path):
+        summary, config = _read_result(saved)
         n_rows, reason = 0, config.get("state_reason")
     else:
-        saved = find_run(run, cache_dir)
         summary, config = _summarize(saved), {**saved.config}
         environment, reason = saved.environment, saved.reason
         n_rows = 0 if summary["rows"] else len(saved.rows())
@@ -260,12 +258,13 @@ def _remove(runs: Sequence[SavedRun], cache_dir: str, *, dry_run: bool) -> None:
     if not runs:
         echo("No run is to be removed.", err=True)
         return
-    removed = remove_runs(cache_dir, {run.run_id for run in runs}, is_dry=dry_run)
-    for run in runs:
-        echo(run.run_id)
-    many = f"{removed.n_runs} run{'' if removed.n_runs == 1 else 's'}"
+    gone = dict.fromkeys(run.run_id for run in runs)
+    n_bytes = remove_runs(cache_dir, gone, is_dry=dry_run)
+    for run_id in gone:
+        echo(run_id)
+    many = f"{len(gone)} run{'' if len(gone) == 1 else 's'}"
     done = "would be removed, and" if dry_run else "removed,"
-    echo(f"{many} {done} {_format_bytes(removed.n_bytes)} given back", err=True)
+    echo(f"{many} {done} {_format_bytes(n_bytes)} given back", err=True)
 
 
 def _format_bytes(n_bytes: float) -> str:
@@ -280,9 +279,11 @@ def _format_bytes(n_bytes: float) -> str:
 def export_run(run: str, file: str, cache_dir: str) -> None:
     """Write a run, with its rows and texts, to a file that any `cb` opens like a run of its own."""
     from cbcore.store import transfer
-    from cbcore.store.saved_runs import find_run
+    from cbcore.store.saved_runs import find_run, find_saved
 
     found = find_run(run, cache_dir)
+    if isinstance(found, Path):
+        found = find_saved(run, cache_dir)  # which says what can be done with a file
     target = Path(file).absolute()
     try:
         transfer.export_run(found, target)

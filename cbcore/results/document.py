@@ -191,11 +191,12 @@ def read_text(text: str | bytes) -> dict[str, Any]:
 
 def read_document(document: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a result that `document_of` wrote. Raises `ResultError`."""
-    if document.get("schema") != _SCHEMA_VERSION:
+    schema = document.get("schema")
+    if schema != _SCHEMA_VERSION:
+        is_newer = isinstance(schema, int) and schema > _SCHEMA_VERSION
         raise ResultError(
-            f"this result has schema {document.get('schema')!r}; "
-            f"this version reads {_SCHEMA_VERSION}",
-            hint="update cbcore",
+            f"This result has schema {schema!r}. This version of cb reads {_SCHEMA_VERSION}.",
+            hint="Update cbcore." if is_newer else "Run the benchmark again with this version.",
         )
     parts: dict[str, Any] = {}
     for name, kind in _PARTS.items():

@@ -323,7 +323,7 @@ class Runner:
 
     def open_cache(self, system: Built) -> Cache | None:
         """What the store can do for a system; None if nothing is stored."""
-        if self.store is None or self.saved is None:
+        if self.store is None or self.saved is None or self.settings.no_examples:
             return None
         cache = Cache(
             self.store,
@@ -331,7 +331,6 @@ class Runner:
             self.find_key(system),
             system.name,
             is_read=not self.settings.fresh,
-            keeps_texts=not self.settings.no_examples,
             warn=self.warn,
         )
         self.caches.append(cache)
@@ -402,17 +401,11 @@ class Runner:
                 if failure is None and self.settings.run_id is not None:
                     self._remove_earlier_rows(self.store)
                 state, reason = describe_end(failure)
-                self.saved.recorded_state, self.saved.reason, self.saved.ended = (
-                    state,
-                    reason,
-                    now(),
-                )
-                self.saved.components = {**result.config}
-                facts = {
-                    "counts": self.count_rows(),
-                    "scores": find_means(self.rows, self.config["score_field"]),
-                }
-                self.saved.save(self.store, result, **facts)
+                self.saved.recorded_state, self.saved.reason = state, reason
+                self.saved.ended, self.saved.components = now(), {**result.config}
+                means = find_means(self.rows, self.config["score_field"])
+                self.saved.outcome = {"counts": self.count_rows(), "scores": means}
+                self.saved.save(self.store, result)
             self.store.close()
         except StoreError as error:
             result.texts = None

@@ -6,7 +6,6 @@ that reads SQLite may read them, also while a run is going on.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sqlite3
 import tempfile
@@ -20,23 +19,23 @@ from queue import SimpleQueue
 from typing import Any
 from zlib import crc32
 
+from cbcore.boundary import contained
 from cbcore.exceptions import StoreError
 from cbcore.json_data import from_json, to_json
 
 FILE_NAME = "runs.sqlite3"
-_OLD_FILE_NAME = "store.sqlite3"
 SCHEMA_VERSION = 1
 
 SCHEMA = """
 CREATE TABLE runs (run_id TEXT PRIMARY KEY, started TEXT NOT NULL, ended TEXT,
   state TEXT NOT NULL, -- running, finished, interrupted or failed
-  origin TEXT NOT NULL, -- own, imported or trusted
   reason TEXT, -- why the run did not finish
-  title TEXT,
   settings TEXT NOT NULL, -- JSON: as they were given
   components TEXT NOT NULL, -- JSON: records of systems, datasets, evaluators and metrics
   environment TEXT NOT NULL, -- JSON: command, machine, process, plugins and their versions
-  checksum INTEGER NOT NULL,
+  outcome TEXT NOT NULL, -- JSON: counts of rows, mean main score of each system
+  checksum INTEGER NOT NULL, -- of the columns before it
+  origin TEXT NOT NULL, -- own, imported or trusted
   result TEXT, -- JSON: summary, verdicts and sections
   result_checksum INTEGER);
 CREATE TABLE texts (text_key TEXT PRIMARY KEY, -- a digest of the content
@@ -74,9 +73,8 @@ _MANY = 200
 _PAUSE_S = 0.05
 _LOCK_WAIT_S = 60.0
 _LOCK_RETRY_S = 0.01
-_ESCAPED = "json:"
-"""Begins the keys of texts that are not valid Unicode; their content is JSON."""
-_END = "end"
+_LARGEST_VALUE = 900_000_000
+"""Characters of a value at most; SQLite refuses a billion bytes, and with them the whole batch."""
 _PUT_TEXT = """INSERT INTO texts VALUES (?, ?) ON CONFLICT (text_key)
 DO UPDATE SET content=excluded.content WHERE content IS NOT excluded.content"""
 
@@ -84,9 +82,10 @@ DO UPDATE SET content=excluded.content WHERE content IS NOT excluded.content"""
 class Reader:
     """A connection that only reads. May be used from any thread."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path | None) -> None:
-        self.connection = connection
-        self.path = path
+    def __init__(
+        self, connection: sqlite3.Connection, path: Path | None, address: str = ":memory:"
+    ) -> None:
+        self.connection, self.path, self.address = connection, path, address
         self.lock = threading.RLock()
         # A connection refers to itself, so that it would stay open until garbage is collected.
         weakref.finalize(self, connection.close).atexit = False
@@ -99,27 +98,35 @@ class Reader:
         except sqlite3.Error as error:
             raise describe_failure(self.path, "read", error) from error
 
+    def read(self, text: Any, known: Any) -> Any:
+        """The value that `Store.encode` wrote with this checksum; None if it is damaged or absent."""
+        if isinstance(text, str) and checksum(text) == known:
+            with contained():
+                return self.decode(text)
+        return None
+
     def decode(self, text: str) -> Any:
         """The value that `Store.encode` wrote. Raises ValueError if it is missing or damaged."""
         value = from_json(text.encode("utf-8", "replace"))
         return self._unpack(value) if '"$' in text else value
 
     def _unpack(self, value: Any) -> Any:
-        if isinstance(value, dict):
-            if value.keys() == {"$text"}:
-                return self.read_text(value["$text"])
-            if value.keys() == {"$dict"} and isinstance(value["$dict"], dict):
-                value = value["$dict"]
-            return {key: self._unpack(item) for key, item in value.items()}
-        return [self._unpack(item) for item in value] if isinstance(value, list) else value
+        if isinstance(value, list):
+            return [self._unpack(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        if value.keys() == {"$text"}:
+            return self.read_text(value["$text"])
+        if value.keys() == {"$dict"} and isinstance(value["$dict"], dict):
+            value = value["$dict"]
+        return {key: self._unpack(item) for key, item in value.items()}
 
     def read_text(self, key: str) -> str:
         """A long text. Raises ValueError if it is missing or damaged."""
-        found = self.query("SELECT content FROM texts WHERE text_key=?", (key,))
-        if not found or not is_text(key, found[0][0]):
-            raise ValueError(f"the text {key} is missing or damaged")
-        content: str = found[0][0]
-        return from_json(content.encode()) if key.startswith(_ESCAPED) else content
+        for (content,) in self.query("SELECT content FROM texts WHERE text_key=?", (key,)):
+            if is_text(key, content):
+                return str(content)
+        raise ValueError(f"the text {key} is missing or damaged")
 
     def close(self) -> None:
         with self.lock:
@@ -136,7 +143,7 @@ class Store:
     def __init__(self, folder: str | Path | None, *, is_dry: bool = False) -> None:
         self.path = None if folder is None else find_store(folder)
         self.failure: Exception | None = None
-        self._queue: SimpleQueue[tuple[str, Any]] = SimpleQueue()
+        self._queue: SimpleQueue[Any] = SimpleQueue()  # writes, events to set, and None for the end
         self._n_pending_characters = 0
         self._known_texts: set[str] = set()
         self._is_closed = is_dry
@@ -144,13 +151,10 @@ class Store:
             self.reader = open_reader(self.path)
             return
         try:
-            if self.path is not None:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                connection = _connect(str(self.path))
-                _prepare(connection, self.path)
-                self._connection = _connect(str(self.path))
+            if self.path is None:
+                connection, self._connection = _connect_to_temporary()
             else:
-                connection = self._connection = _connect_to_temporary()
+                connection, self._connection = open_database(self.path), _connect(str(self.path))
         except (OSError, sqlite3.Error) as error:
             raise describe_failure(self.path, "opened", error) from error
         self.reader = Reader(connection, self.path)
@@ -166,26 +170,29 @@ class Store:
 
     def put_text(self, text: str) -> dict[str, str]:
         """Store a long text once. Returns what stands for it in JSON."""
-        key, content = _key_of_text(text)
+        key = digest(text.encode())
         if key not in self._known_texts:
             self._known_texts.add(key)
-            self._n_pending_characters += len(content)
-            self.put(_PUT_TEXT, (key, content))
+            self._n_pending_characters += len(text)
+            self.put(_PUT_TEXT, (key, text))
         return {"$text": key}
 
-    def encode(self, value: Any) -> str:
-        """Plain data as JSON in which long texts are `{"$text": key}`. Raises TypeError."""
-        return self.shorten(value, to_json(value).decode())
+    def encode(self, value: Any, data: bytes | None = None) -> str:
+        """Plain data as JSON in which long texts are `{"$text": key}`; `data` is its JSON as it is.
 
-    def shorten(self, value: Any, text: str) -> str:
-        """The JSON `text` of a value, with long texts stored apart."""
+        Raises TypeError for other data, and ValueError if it is too large.
+        """
+        text = (to_json(value) if data is None else data).decode()
+        if len(text) > _LARGEST_VALUE:
+            raise ValueError(f"it has {len(text):,} characters")
         if len(text) <= LONG_TEXT and '"$' not in text:
             return text
         return to_json(self._pack(value)).decode()
 
     def _pack(self, value: Any) -> Any:
         if isinstance(value, str):
-            return self.put_text(value) if len(value) > LONG_TEXT else value
+            is_long = len(value) > LONG_TEXT and make_valid(value) == value
+            return self.put_text(value) if is_long else value
         if isinstance(value, dict):
             packed = {key: self._pack(item) for key, item in value.items()}
             return {"$dict": packed} if packed.keys() & {"$text", "$dict"} else packed
@@ -203,40 +210,37 @@ class Store:
 
     def flush(self, timeout_s: float | None = None) -> None:
         """Wait until all that was put is committed, or the time has passed."""
-        if self._is_closed:
-            return
-        is_written = threading.Event()
-        self._queue.put(("", is_written))
-        is_written.wait(timeout_s)
+        if not self._is_closed:
+            is_written = threading.Event()
+            self._queue.put(is_written)
+            is_written.wait(timeout_s)
 
-    def close(self, timeout_s: float | None = None) -> None:
+    def close(self) -> None:
         """Write what was put, and end the writer. Raises `StoreError` if it could not be written."""
-        self.flush(timeout_s)
+        self.flush()
         if not self._is_closed:
             self._is_closed = True
-            self._queue.put((_END, None))
-            self._writer.join(timeout_s)
+            self._queue.put(None)
+            self._writer.join()
         self.check()
 
     # -- the writer thread ---------------------------------------------------------------------
 
     def _write(self) -> None:
-        is_over = False
-        while not is_over:
+        batch: list[Any] = []
+        while None not in batch[-1:]:
             batch = [self._queue.get()]
             while len(batch) < _MOST_PENDING and not self._queue.empty():
                 batch.append(self._queue.get())
-            writes = [write for write in batch if write[0] not in ("", _END)]
+            writes = [item for item in batch if isinstance(item, tuple)]
             if writes and self.failure is None:
                 self._commit(writes)
-            waiting = [event for statement, event in batch if not statement]
+            waiting = [item for item in batch if isinstance(item, threading.Event)]
             for event in waiting:
                 event.set()
-            is_over = any(statement == _END for statement, _ in batch)
-            if len(batch) > _MANY and not waiting and self._queue.qsize() < _MOST_PENDING // 4:
+            if len(writes) > _MANY and not waiting and self._queue.qsize() < _MOST_PENDING // 4:
                 time.sleep(_PAUSE_S)
-        if self.path is not None:
-            self._connection.close()
+        self._connection.close()
 
     def _commit(self, writes: list[tuple[str, Any]]) -> None:
         """Write all of it or nothing. After a failure nothing more is written."""
@@ -245,46 +249,42 @@ class Store:
             by_statement.setdefault(statement, []).append(values)
         database = self._connection
         try:
-            with self.reader.lock if self.path is None else contextlib.nullcontext():
-                database.execute("BEGIN IMMEDIATE")
-                for statement, rows in by_statement.items():
-                    database.executemany(statement, rows)
-                database.execute("COMMIT")
+            database.execute("BEGIN IMMEDIATE")
+            for statement, rows in by_statement.items():
+                database.executemany(statement, rows)
+            database.execute("COMMIT")
         except Exception as error:  # noqa: BLE001 - the driver raises it
             self.failure = error
-            with contextlib.suppress(sqlite3.Error, MemoryError):
-                if database.in_transaction:
+            if database.in_transaction:
+                with contained():
                     database.execute("ROLLBACK")
 
 
 def find_store(folder: str | Path) -> Path:
-    """The file of a folder's store. Raises `StoreError` for a folder of an earlier format."""
-    path = Path(folder).expanduser().absolute()
-    if (path / _OLD_FILE_NAME).exists() and not (path / FILE_NAME).exists():
-        raise StoreError(
-            f"The folder {folder} has runs in an earlier format, which this version cannot read.",
-            hint="Name another folder with --cache-dir, or move this one away.",
-        )
-    return path / FILE_NAME
+    """The file of a folder's store."""
+    return Path(folder).expanduser().absolute() / FILE_NAME
 
 
 def open_reader(path: Path) -> Reader:
     """A store that is not changed; an empty one if there is none. Raises `StoreError`."""
     if not path.is_file():
         return _open_empty(path)
-    # A reader needs files beside the database. If their folder is read-only, nobody writes there.
-    error: Exception | None = None
-    for options in ("mode=ro", "mode=ro&immutable=1"):
-        try:
-            connection = _connect(f"{path.as_uri()}?{options}", uri=True)
-            if _check_version(connection, path) == 0:  # another process is about to make its tables
-                return _open_empty(path)
-            connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone()
-        except sqlite3.Error as failure:
-            error = error or failure
-        else:
-            return Reader(connection, path)
-    raise describe_failure(path, "read", error or StoreError(""))
+    try:
+        return _open_file(path, "mode=ro")
+    except sqlite3.Error as error:
+        # A reader needs files beside the database. If their folder is read-only, nobody writes.
+        with contained():
+            return _open_file(path, "mode=ro&immutable=1")
+        raise describe_failure(path, "read", error) from error
+
+
+def _open_file(path: Path, options: str) -> Reader:
+    address = f"{path.as_uri()}?{options}"
+    connection = _connect(address, is_reader=True)
+    if _check_version(connection, path) == 0:  # another process is about to make its tables
+        return _open_empty(path)
+    connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone()
+    return Reader(connection, path, address)
 
 
 def _open_empty(path: Path) -> Reader:
@@ -293,40 +293,46 @@ def _open_empty(path: Path) -> Reader:
     return Reader(connection, path)
 
 
-def _connect(path: str, *, uri: bool = False) -> sqlite3.Connection:
+def _connect(address: str, *, is_reader: bool = False) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        path, timeout=_LOCK_WAIT_S, isolation_level=None, check_same_thread=False, uri=uri
+        address, timeout=_LOCK_WAIT_S, isolation_level=None, check_same_thread=False, uri=True
     )
     # Damage is found by checksums, not by an error of the whole store.
     connection.text_factory = lambda content: content.decode("utf-8", "replace")
-    if not uri:
+    if not is_reader:
         connection.execute("PRAGMA synchronous=NORMAL")
         connection.execute("PRAGMA cache_size=-32000")
         connection.execute("PRAGMA wal_autocheckpoint=16000")
     return connection
 
 
-def _connect_to_temporary() -> sqlite3.Connection:
+def _connect_to_temporary() -> tuple[sqlite3.Connection, sqlite3.Connection]:
     """A file of SQLite's own would not do: when the disk is full, it cannot even be read."""
     number, path = tempfile.mkstemp(prefix="cb-rows-")
     os.close(number)
     try:
-        connection = _connect(path)
-        for pragma in ("journal_mode=MEMORY", "synchronous=OFF"):
-            connection.execute(f"PRAGMA {pragma}")
+        connections = _connect(path), _connect(path)
+        for connection in connections:
+            connection.execute("PRAGMA journal_mode=MEMORY")
+            connection.execute("PRAGMA synchronous=OFF")
         connection.executescript(SCHEMA)
     finally:
         Path(path).unlink()
-    return connection
+    return connections
 
 
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """Create the tables. Several processes may do so at once, and the change to WAL does not wait."""
+def open_database(path: Path) -> sqlite3.Connection:
+    """A connection to a store, which is created if there is none.
+
+    Several processes may do so at once, and the change to WAL does not wait.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    connection = _connect(str(path))
     end = time.monotonic() + _LOCK_WAIT_S
     while True:
         try:
             if _check_version(connection, path) == SCHEMA_VERSION:
-                return
+                return connection
             connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("BEGIN IMMEDIATE")
@@ -361,8 +367,7 @@ def describe_failure(path: Path | None, verb: str, error: Exception) -> StoreErr
     hint = "Name another folder with --cache-dir."
     if "full" in text or "I/O error" in text:
         hint = "Free some space and run the command again: what was stored before is reused."
-        if path is None:
-            hint = "Free some space, or name another temporary folder with TMPDIR."
+        hint = hint if path else "Free some space, or name another temporary folder with TMPDIR."
     elif isinstance(error, MemoryError):
         text, hint = "there is not enough memory", "Give the process more memory (ulimit -v)."
     elif "not a database" in text or "malformed" in text:
@@ -382,20 +387,14 @@ def checksum(*values: Any) -> int:
     return crc32(to_json(values))
 
 
-def _key_of_text(text: str) -> tuple[str, str]:
-    """The key of a long text and the content of its row. SQLite takes valid Unicode only."""
-    try:
-        return digest(text.encode()), text
-    except UnicodeEncodeError:
-        content = to_json(text).decode()
-        return _ESCAPED + digest(content.encode()), content
+def make_valid(text: str) -> str:
+    """A text that SQLite takes, which is valid Unicode only."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def is_text(key: str, content: Any) -> bool:
     """Whether a content of the table `texts` is that of its key."""
-    if not isinstance(content, str):
-        return False
-    return digest(content.encode("utf-8", "replace")) == key.removeprefix(_ESCAPED)
+    return isinstance(content, str) and digest(content.encode("utf-8", "replace")) == key
 
 
 def now() -> str:

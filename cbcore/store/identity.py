@@ -4,7 +4,8 @@ Equal keys share cached outputs, so a key that stays equal after a change is the
 covers the plugin and its version, the parameters, and the user's own code: the file of a class or
 function, and every own module that is imported from there. A component may say more of itself:
 
-- `identity`: plain data that takes the place of the parameters and attributes.
+- `identity`: plain data that takes the place of the parameters and attributes. If a subclass has
+  parameters of its own and no `identity` of its own, its attributes count as well.
 - `identity_files`: files that it reads, as paths or patterns; their content counts too.
 """
 
@@ -61,11 +62,10 @@ class Identities:
             stages = [self.key_of(*pair) for pair in zip(value.stages, records, strict=True)]
             return digest(b"chain", *map(str.encode, stages))
         facts = find_facts(value, record or {})
-        known = _used.get(id(value))
-        if known is not None and known[0]() is value and known[2] == facts:
-            key = known[1]  # only its use has changed it
-        else:
-            key = digest(to_json([_SCHEME, facts], sort_keys=True))
+        key = digest(to_json([_SCHEME, facts], sort_keys=True))
+        _, first_key, used_facts = _used.get(id(value), (None, key, None))
+        if used_facts == facts:
+            key = first_key  # only its use has changed it
         self._parts.append((value, record or {}, key))
         return key
 
@@ -73,14 +73,16 @@ class Identities:
         """At the end of a run: what its use has changed in a component is no change of its key."""
         for value, record, key in self._parts:
             with contained():  # it has no weak references, or cannot be identified any more
-                reference = weakref.ref(value)
-                _used[id(value)] = reference, key, find_facts(value, record)
-        for number in [number for number, used in _used.items() if used[0]() is None]:
-            del _used[number]
+                forget = functools.partial(_forget, id(value))
+                _used[id(value)] = weakref.ref(value, forget), key, find_facts(value, record)
 
 
 _used: dict[int, tuple[Any, str, Any]] = {}
 """By id: a weak reference to a component, its key, and its facts as its last run left it."""
+
+
+def _forget(number: int, _: Any) -> None:
+    _used.pop(number, None)
 
 
 def find_facts(value: Any, record: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,9 +95,17 @@ def find_facts(value: Any, record: Mapping[str, Any]) -> dict[str, Any]:
     }
     declared = getattr(value, "identity", None)
     if declared is not None:
-        declared = declared() if callable(declared) else declared
-        return {**facts, "identity": describe("identity", declared)}
-    return {**facts, "attributes": _describe_attributes(value, record)}
+        facts["identity"] = describe("identity", declared() if callable(declared) else declared)
+    if declared is None or _has_new_parameters(type(value)):
+        facts["attributes"] = _describe_attributes(value, record)
+    return facts
+
+
+def _has_new_parameters(kind: type) -> bool:
+    """Whether a class has parameters that the class which declares its `identity` does not know."""
+    owner = next((base for base in kind.__mro__ if "identity" in vars(base)), kind)
+    known = {parameter.name for parameter in parameters_of(owner)}
+    return any(parameter.name not in known for parameter in parameters_of(kind))
 
 
 def _describe_attributes(value: Any, record: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 import functools
-import importlib.machinery
 import sys
 import sysconfig
 import types
 import warnings
+from importlib.machinery import PathFinder
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,8 @@ def describe_code(made: Any) -> Any:
     file = file_of(made)
     if is_own(file):
         return digest_sources(made.__module__, Path(file))
-    if made.__module__ == "builtins" or isinstance(made, types.FunctionType) or is_file(file):
+    is_function = isinstance(made, types.FunctionType)
+    if is_function or made.__module__ == "builtins" or Path(file or "none").is_file():
         return None
     functions = [f for f in vars(made).values() if isinstance(f, types.FunctionType)]
     if not functions and made.__module__ != "__main__":
@@ -66,15 +68,10 @@ def file_of(made: Any) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
-def is_file(file: str) -> bool:
-    return bool(file) and Path(file).is_file()
-
-
-@functools.lru_cache(maxsize=4096)
 def is_own(file: str) -> bool:
     """Whether a file is the user's own: neither installed, nor a part of Python or of `cb`."""
     path = Path(file).absolute()
-    if not is_file(file) or {"site-packages", "dist-packages"} & set(path.parts):
+    if not file or not path.is_file() or {"site-packages", "dist-packages"} & set(path.parts):
         return False
     core = str(Path(cbcore.__file__).parent)
     folders = [core, sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
@@ -116,68 +113,54 @@ def _read_source(module: str, path: Path) -> bytes:
 def find_imports(source: bytes, module: str, path: Path) -> tuple[tuple[str, Path], ...]:
     """The own modules that a source imports, wherever in it the statements stand.
 
-    Where names are computed, all own modules count that are loaded from its folder.
+    Where names are computed, all own modules count that are loaded from its folder. A name that is
+    imported from a module may be a submodule or not, so both are looked for.
     """
     package = module if path.stem == "__init__" else module.rpartition(".")[0]
-    names, computes = parse_imports(source, package)
-    found: dict[str, Path] = {}
-    for name in names:
-        parts = name.split(".")
-        for end in range(1, len(parts) + 1):
-            dotted = ".".join(parts[:end])
-            if file := _find_module(dotted):
-                found[dotted] = Path(file).resolve()
-    for name, other in list(sys.modules.items()) if computes else ():
-        file = getattr(other, "__file__", None) or ""
-        if is_own(file) and Path(file).resolve().is_relative_to(path.parent):
-            found[name] = Path(file).resolve()
-    return tuple(found.items())
-
-
-def parse_imports(source: bytes, package: str) -> tuple[list[str], bool]:
-    """The full names that a module of the package imports, and whether others are computed.
-
-    A name imported from a module may be a submodule or not, so both are named.
-    """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return [], False
-    names: list[str] = []
-    computes = False
-    for node in ast.walk(tree):
+    found: dict[str, str] = {}
+    for node in ast.walk(_parse(source)):
+        names: list[str] = []
         if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
+            names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             above = package.split(".")[: 1 - node.level or None] if node.level else []
             outer = ".".join([*above, *([node.module] if node.module else [])])
-            names += [outer, *(f"{outer}.{alias.name}" for alias in node.names)]
+            names = [f"{outer}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Call):
             called = getattr(node.func, "attr", getattr(node.func, "id", ""))
             first = node.args[0] if node.args else None
             if called in _BY_NAME and isinstance(first, ast.Constant):
-                names.append(str(first.value))
+                names = [str(first.value)]
             elif called in _BY_NAME:
-                computes = True
-    return list(dict.fromkeys(names)), computes
+                loaded = [(name, _find_module(name)) for name in list(sys.modules)]
+                found |= {n: f for n, f in loaded if Path(f).resolve().is_relative_to(path.parent)}
+        for name in names:
+            for dotted in accumulate(name.split("."), "{}.{}".format):
+                found[dotted] = _find_module(dotted)
+    return tuple((name, Path(file).resolve()) for name, file in found.items() if file)
+
+
+def _parse(source: bytes) -> ast.AST:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(source)
+    except (SyntaxError, ValueError):
+        return ast.Module([], [])
 
 
 def _find_module(name: str) -> str:
-    """The file of an own module; empty for any other. Imports nothing but its packages."""
+    """The file of an own module, loaded or not; empty for any other. Imports nothing."""
+    file = ""
     if name in sys.modules:
         file = getattr(sys.modules[name], "__file__", None) or ""
-    elif name.partition(".")[0] in sys.stdlib_module_names:
-        return ""
-    else:
-        parent, _, last = name.rpartition(".")
+    elif name.partition(".")[0] not in sys.stdlib_module_names:
+        parent = name.rpartition(".")[0]
         folders = getattr(sys.modules.get(parent), "__path__", None) if parent else None
         if parent and folders is None:
             outer = _find_module(parent)
             folders = [str(Path(outer).parent)] if outer.endswith("__init__.py") else []
-        file = ""
         with contained():  # the finder of somebody else may do anything
-            spec = importlib.machinery.PathFinder.find_spec(name if not parent else last, folders)
+            spec = PathFinder.find_spec(name, folders)
             file = (spec.origin or "") if spec is not None and spec.has_location else ""
     return file if is_own(file) else ""

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar
 
 from cbcore.boundary import contained
+from cbcore.exceptions import StoreError
 from cbcore.json_data import from_json, to_json, to_json_safe
 from cbcore.results.eval_row import EvalRow, RowsBySystem
 from cbcore.results.examples import Texts
 from cbcore.secrets import hide
 from cbcore.stats import CLUSTER
-from cbcore.store.database import LONG_TEXT, Reader, Store, checksum
+from cbcore.store.database import LONG_TEXT, Reader, Store, checksum, make_valid
 
 _Item = TypeVar("_Item")
 
@@ -33,13 +34,13 @@ COPY_ROWS = (
     f"SELECT ?, system, system_key, output_key, checksum, {_COLUMNS} FROM rows WHERE run_id=?"
 )
 """Gives a run, named first, the rows of another run that it lacks."""
-_SELECT = f"SELECT checksum, {_COLUMNS} FROM rows WHERE run_id=? AND system=?"  # noqa: S608
-_CHUNK = 500
-_TEXTS = """SELECT e.content, e.checksum, o.output, o.checksum
+_ROWS = f"SELECT {_COLUMNS}, checksum FROM rows WHERE run_id=? AND system=?"  # noqa: S608
+_TEXTS = """SELECT r.position, e.content, e.checksum, o.output, o.checksum
 FROM rows r LEFT JOIN examples e ON e.example_key = r.example_key
 LEFT JOIN outputs o ON o.system_key = r.system_key AND o.example_key = r.example_key
   AND o.repeat = r.repeat AND o.output_key = r.output_key
 WHERE r.run_id=? AND r.system=?"""
+_CHUNK = 500
 
 
 def encode_row(
@@ -63,14 +64,14 @@ def encode_row(
         plain = store.encode(to_json_safe(metadata))
     values = (
         row.position,
-        _make_valid(row.dataset),
-        _make_valid(str(row.example_id)),
+        make_valid(row.dataset),
+        make_valid(str(row.example_id)),
         int(isinstance(row.example_id, int)),
         row.repeat,
         row.example_key or None,
         to_json(row.scores).decode(),
         to_json(row.missing).decode() if row.missing else "{}",
-        _make_valid(row.error),
+        row.error and make_valid(row.error),
         _shorten(store, response),
         row.input_tokens,
         row.output_tokens,
@@ -79,26 +80,20 @@ def encode_row(
         int(row.cached),
         plain,
     )
-    return (run_id, _make_valid(row.system), system_key, output_key, checksum(*values), *values)
-
-
-def _make_valid(text: str | None) -> str | None:
-    """A text that SQLite takes."""
-    if text is None or text.isascii():
-        return text
-    return text.encode("utf-8", "backslashreplace").decode()
+    return (run_id, make_valid(row.system), system_key, output_key, checksum(*values), *values)
 
 
 def _shorten(store: Store, response: str | None) -> str | None:
     """A response as it is, or, if it is long or could be taken for one, what stands for it."""
-    if response is None or (len(response) <= LONG_TEXT and response[:1] != "{"):
-        return _make_valid(response)
+    response = response and make_valid(response)
+    if not response or (len(response) <= LONG_TEXT and response[0] != "{"):
+        return response
     return to_json(store.put_text(response)).decode()
 
 
 def decode_row(reader: Reader, system: str, values: Sequence[Any]) -> EvalRow:
     """A row of `_SELECT`; what is left of it if it was damaged."""
-    known, *columns = values
+    *columns, known = values
     with contained():  # a file may come from anybody
         if checksum(*columns) == known:
             return _decode(reader, system, columns)
@@ -142,11 +137,7 @@ class _ReadOnDemand(Sequence[_Item]):
     def __iter__(self) -> Iterator[_Item]:
         return self._read(0, len(self))
 
-    @overload
-    def __getitem__(self, index: int) -> _Item: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[_Item]: ...
-    def __getitem__(self, index: int | slice) -> _Item | list[_Item]:
+    def __getitem__(self, index: Any) -> Any:
         places = range(len(self))[index]
         if isinstance(places, int):
             return next(self._read(places, places + 1))
@@ -158,8 +149,8 @@ class _ReadOnDemand(Sequence[_Item]):
 class StoredRows(_ReadOnDemand[EvalRow]):
     """The rows of one system of a run, read from the store as they are asked for.
 
-    They are those that the store had when they were first asked for. Of the run of a `store`, they
-    are those that it appended.
+    They are those that the store had when they were first asked for. Of the run that writes to a
+    `store`, they are those that it appended, or after a failure those that were written.
     """
 
     def __init__(
@@ -167,12 +158,12 @@ class StoredRows(_ReadOnDemand[EvalRow]):
     ) -> None:
         self.reader, self.run_id, self.system = reader, run_id, system
         self._store = store
-        self._positions = array("q")
-        self._n_rows = None if store is None else 0
+        self._positions = None if store is None else array("q")
 
     def append(self, row: EvalRow) -> None:
         """Count a row that was put into the store."""
-        self._n_rows = len(self) + 1
+        if self._positions is not None:
+            self._positions.append(row.position)
 
     def find_system_key(self) -> str:
         """The key under which the outputs of the system are stored; that of others is longer."""
@@ -185,36 +176,39 @@ class StoredRows(_ReadOnDemand[EvalRow]):
     @property
     def positions(self) -> Sequence[int]:
         """Where the rows are, in their order."""
-        if self._n_rows is None or self._n_rows > len(self._positions):
-            if self._store is not None:
-                self._store.flush()
-            query = "SELECT position FROM rows WHERE run_id=? AND system=? AND position>?"
-            after = self._positions[-1] if self._positions else -1
-            found = self.reader.query(
-                f"{query} ORDER BY position", (self.run_id, self.system, after)
-            )
-            self._positions.extend(position for (position,) in found)
-            self._n_rows = len(self._positions)
+        if self._positions is None or (self._store is not None and self._store.failure is not None):
+            query = "SELECT position FROM rows WHERE run_id=? AND system=? ORDER BY position"
+            found = self.reader.query(query, (self.run_id, self.system))
+            self._positions = array("q", (position for (position,) in found))
         return self._positions
 
     def __len__(self) -> int:
-        is_broken = self._store is not None and self._store.failure is not None
-        return len(self.positions) if self._n_rows is None or is_broken else self._n_rows
+        return len(self.positions)
 
     def _read(self, start: int, stop: int) -> Iterator[EvalRow]:
-        for values in self.select(_SELECT, start, stop):
+        for values in self.select(_ROWS, start, stop):
             yield decode_row(self.reader, self.system, values)
 
     def select(self, query: str, start: int, stop: int) -> Iterator[Any]:
-        """What a query finds for the rows from `start` to `stop`, some of them at a time."""
-        positions = self.positions
-        stop = min(stop, len(positions))
-        while start < stop:
-            end = min(start + _CHUNK, stop)
+        """What a query finds for the rows from `start` to `stop`, some of them at a time.
+
+        The first column is the position of the row. Raises `StoreError` if a row is gone.
+        """
+        if self._store is not None:
+            self._store.flush()
+        while start < min(stop, len(self)):
+            wanted = self.positions[start : min(start + _CHUNK, stop)]
             between = "position BETWEEN ? AND ? ORDER BY position"
-            values = (self.run_id, self.system, positions[start], positions[end - 1])
-            yield from self.reader.query(f"{query} AND {between}", values)
-            start = end
+            values = (self.run_id, self.system, wanted[0], wanted[-1])
+            found = {row[0]: row for row in self.reader.query(f"{query} AND {between}", values)}
+            for position in wanted:
+                if position not in found:
+                    raise StoreError(
+                        f"Rows of run {self.run_id} were removed while they were read.",
+                        hint="List the runs with `cb runs`.",
+                    )
+                yield found[position]
+            start += len(wanted)
 
 
 class JoinedRows(_ReadOnDemand[EvalRow], RowsBySystem):
@@ -230,9 +224,8 @@ class JoinedRows(_ReadOnDemand[EvalRow], RowsBySystem):
         return chain.from_iterable(self.parts)
 
     def _read(self, start: int, stop: int) -> Iterator[EvalRow]:
-        for part in self.parts:
-            yield from part[max(start, 0) : max(stop, 0)]
-            start, stop = start - len(part), stop - len(part)
+        for part, first, last in _split(self.parts, start, stop):
+            yield from part[first:last]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
@@ -250,19 +243,20 @@ class StoredTexts(_ReadOnDemand[Texts]):
         return sum(map(len, self.parts))
 
     def _read(self, start: int, stop: int) -> Iterator[Texts]:
-        for part in self.parts:
-            found = part.select(_TEXTS, max(start, 0), stop)
-            for content, known, output, known_output in found:
-                example = read_object(part.reader, content, known)
-                returned = read_object(part.reader, output, known_output)
-                yield Texts(example, returned if example is not None else None)
-            start, stop = start - len(part), stop - len(part)
+        for part, first, last in _split(self.parts, start, stop):
+            for _, *columns in part.select(_TEXTS, first, last):
+                example = _read_object(part.reader, *columns[:2])
+                output = None if example is None else _read_object(part.reader, *columns[2:])
+                yield Texts(example, output)
 
 
-def read_object(reader: Reader, text: Any, known: Any) -> Mapping[str, Any] | None:
-    """A stored object; None if it is absent, damaged or something else."""
-    if isinstance(text, str) and checksum(text) == known:
-        with contained():
-            value = reader.decode(text)
-            return value if isinstance(value, dict) else None
-    return None
+def _read_object(reader: Reader, text: Any, known: Any) -> dict[str, Any] | None:
+    value = reader.read(text, known)
+    return value if isinstance(value, dict) else None
+
+
+def _split(parts: Sequence[Any], start: int, stop: int) -> Iterator[tuple[Any, int, int]]:
+    """The parts with the places in each of them that lie between two places in all."""
+    for part in parts:
+        yield part, max(start, 0), max(stop, 0)
+        start, stop = start - len(part), stop - len(part)

@@ -17,7 +17,7 @@ import attrs
 from cbcore._logging import get_logger
 from cbcore.boundary import contained
 from cbcore.environment import is_alive
-from cbcore.exceptions import ResultError, StoreError, UsageError
+from cbcore.exceptions import ResultError, UsageError
 from cbcore.json_data import from_json, to_json, to_json_safe
 from cbcore.results import EvalResult, EvalRow, RunConfig
 from cbcore.results.document import check_config, document_of, read_document
@@ -28,11 +28,11 @@ from cbcore.store.rows import JoinedRows, StoredRows, StoredTexts
 RESUMABLE_STATES = ("running", "interrupted", "failed")
 _LATEST = re.compile(r"latest(?:~(\d+))?")
 _SQLITE = b"SQLite format 3\0"
-_COLUMNS = "run_id, started, ended, state, origin, reason, title, settings, components, environment"
-_PUT_RUN = (
-    f"INSERT OR REPLACE INTO runs ({_COLUMNS}, checksum, result, result_checksum) "  # noqa: S608
-    f"VALUES ({'?, ' * 12}?)"
+_COLUMNS = (
+    "run_id, started, ended, state, reason, settings, components, environment, outcome, checksum, "
+    "origin"
 )
+_PUT_RUN = f"INSERT OR REPLACE INTO runs VALUES ({'?, ' * 12}?)"  # noqa: S608
 
 
 @attrs.define(eq=False, repr=False)
@@ -40,7 +40,9 @@ class SavedRun:
     """One run of a store, in the file `path`.
 
     `components` are the records of its systems, datasets, evaluators and metrics, and all else
-    that its `config` has; `settings` are as they were given.
+    that its `config` has; `settings` are as they were given. The `outcome` of a run that ended is
+    what a list of runs shows: the `counts` of its rows, and `scores`, the mean main score of each
+    system.
     """
 
     path: Path
@@ -53,8 +55,7 @@ class SavedRun:
     recorded_state: str = "running"
     origin: str = "own"
     reason: str | None = None
-    title: str | None = None
-    _result: str | None = None
+    outcome: dict[str, Any] = attrs.Factory(dict)
 
     @property
     def state(self) -> str:
@@ -82,31 +83,28 @@ class SavedRun:
         """The process of the run, for people."""
         return f"process {self.environment.get('pid')} of {self.environment.get('host')}"
 
-    def save(self, store: Store, result: EvalResult | None = None, **facts: Any) -> None:
-        """Write the run down, and in the end its result with further facts: see `document`."""
-        parts = (self.settings, self.components, self.environment)
-        values = (
-            *(self.run_id, self.started, self.ended, self.recorded_state, self.origin),
-            *(self.reason, self.title),
-            *(to_json(hide(to_json_safe(part))).decode() for part in parts),
-        )
+    def save(self, store: Store, result: EvalResult | None = None) -> None:
+        """Write the run down, and in the end its result."""
+        parts = (self.settings, self.components, self.environment, self.outcome)
+        texts = [to_json(hide(to_json_safe(part))).decode() for part in parts]
+        values = (self.run_id, self.started, self.ended, self.recorded_state, self.reason, *texts)
+        text = known = None
         if result is not None:
-            document = {**document_of(result), **facts}
+            document = document_of(result)
             del document["config"]
-            self._result = to_json(hide(to_json_safe(document))).decode()
-        known = None if self._result is None else checksum(self.run_id, self._result)
-        store.put(_PUT_RUN, (*values, checksum(*values), self._result, known))
+            text = to_json(hide(to_json_safe(document))).decode()
+            known = checksum(text)
+        store.put(_PUT_RUN, (*values, checksum(*values), self.origin, text, known))
 
     # -- reading -------------------------------------------------------------------------------
 
     def document(self) -> dict[str, Any] | None:
-        """The result without its rows, as `EvalResult.to_dict` has it; None if there is none.
-
-        With it come the `counts` of rows, and the mean main score of each system as `scores`.
-        """
-        if self._result is None:
-            return None
-        return {**from_json(self._result.encode()), "config": self.config}
+        """The result without its rows, as `EvalResult.to_dict` has it; None if there is none."""
+        query = "SELECT result, result_checksum FROM runs WHERE run_id=?"
+        for text, known in open_reader(self.path).query(query, (self.run_id,)):
+            if isinstance(text, str) and checksum(text) == known:
+                return {**from_json(text.encode()), "config": self.config}
+        return None
 
     def row_parts(self) -> list[StoredRows]:
         """The rows of each system; of a run that goes on, those that are stored by now."""
@@ -124,8 +122,8 @@ class SavedRun:
         """
         parts = self.row_parts()
         rows = JoinedRows(parts)
-        document = self.document()
-        if document is not None and self.recorded_state != "running":
+        document = None if self.recorded_state == "running" else self.document()
+        if document is not None:
             result = EvalResult(rows=rows, **read_document(document))
         else:
             result = self._sum_up(rows, is_summed_up)
@@ -141,22 +139,20 @@ class SavedRun:
         if self.recorded_state == "finished":
             config["state"] = "finished"
             problems.append("The summary of this run was damaged in the store and is made again.")
-        elif self.state == "running":
-            config["state"] = "running"
-            config["state_reason"] = f"{len(rows):,} rows of it are stored by now"
         else:
-            config["state"] = "interrupted"
-            reason = (
-                f"this is partial: the run did not end, and {len(rows):,} rows of it are stored"
+            is_running = self.state == "running"
+            config["state"] = "running" if is_running else "interrupted"
+            why = "the run goes on" if is_running else "the run did not end"
+            config["state_reason"] = (
+                f"this is partial: {why}, and {len(rows):,} rows of it are stored"
             )
-            config["state_reason"] = reason
         parts = dict(zip(self.systems, rows.parts, strict=True))
-        if not is_summed_up:
-            bare: dict[str, dict[str, float | None]] = {system: {} for system in parts}
-            return EvalResult(rows=rows, summary=bare, config=config, problems=problems)
-        metrics = metrics_of(config, problems=problems)
+        metrics = metrics_of(config, problems=problems) if is_summed_up else []
         result = EvalResult(rows=rows, config=config, problems=problems, metrics=metrics)
-        result.summarize(parts)
+        if is_summed_up:
+            result.summarize(parts)
+        else:
+            result.summary = {system: {} for system in parts}
         return result
 
 
@@ -166,58 +162,57 @@ def saved_runs(cache_dir: str | Path, prefix: str = "") -> list[SavedRun]:
 
 
 def _read_runs(path: Path, prefix: str = "") -> list[SavedRun]:
-    reader = open_reader(path)
-    found = reader.query(
-        f"SELECT {_COLUMNS}, checksum, result, result_checksum FROM runs "  # noqa: S608
-        "WHERE ?1 = '' OR substr(run_id, 1, length(?1)) = ?1 ORDER BY started DESC, rowid DESC",
+    found = open_reader(path).query(
+        f"SELECT {_COLUMNS} FROM runs WHERE ?1 = '' OR substr(run_id, 1, length(?1)) = ?1 "  # noqa: S608
+        "ORDER BY started DESC, rowid DESC",
         (prefix,),
     )
-    reader.close()
     runs = []
-    for *values, known, result, known_result in found:
-        run = None
-        with contained():  # a file may come from anybody
-            if checksum(*values) == known:
-                run = _read_run(path, values)
-        if run is None:
+    for values in found:
+        with contained() as reading:  # a file may come from anybody
+            runs.append(_read_run(path, *values))
+        if reading.error is not None:
             get_logger().warning(f"The record of run {values[0]!r} is damaged and is left out.")
-            continue
-        if isinstance(result, str) and checksum(run.run_id, result) == known_result:
-            run._result = result
-        runs.append(run)
     return runs
 
 
-def _read_run(path: Path, values: Sequence[Any]) -> SavedRun | None:
-    """A run as it was recorded; None, or an exception, if a part of it is missing or wrong."""
-    run_id, started, ended, state, origin, reason, title, *parts = values
-    settings, components, environment = (from_json(part.encode()) for part in parts)
+def _read_run(path: Path, *values: Any) -> SavedRun:
+    """A run as it was recorded. Raises an exception if a part of it is missing or wrong."""
+    *columns, known, origin = values
+    run_id, started, ended, state, reason, *texts = columns
+    settings, components, environment, outcome = (from_json(text.encode()) for text in texts)
     run = SavedRun(
         *(path, run_id, started, settings, components, environment),
         ended=ended,
         recorded_state=state,
         origin=origin,
         reason=reason,
-        title=title,
+        outcome=outcome,
     )
-    is_whole = isinstance(settings, dict) and isinstance(environment, dict)
-    for kind in ("systems", "datasets"):
-        records = components.get(kind)
-        is_whole &= isinstance(records, list) and all("name" in record for record in records)
+    parts = (settings, components, environment, outcome)
+    if checksum(*columns) != known or not all(isinstance(part, dict) for part in parts):
+        raise ValueError(run_id)
+    if not all(isinstance(name, str) for name in (*run.systems, *run.datasets)):
+        raise ValueError(run_id)
     check_config(run.config)
-    return run if is_whole else None
+    return run
 
 
 def find_saved(text: str, cache_dir: str | Path) -> SavedRun:
     """The run of a store by its id, the beginning of one, `latest`, or `latest~1`.
 
-    Raises `UsageError`, also for a file, with what can be done with it.
+    Raises `UsageError`, also for a file, with what can be done with it, and `ResultError` for a
+    file that is not there.
     """
-    if is_file(text):
+    path = Path(text)
+    if path.is_file():
         hint = "`cb report`, `cb show` and `cb compare` read it."
-        if is_exported(Path(text)):
+        if is_exported(path):
             hint = f"Import it with `cb runs import {shlex.quote(text)}`."
         raise UsageError(f"{text!r} is a file, not a run of {cache_dir}.", hint=hint)
+    if path.suffix or "/" in text:
+        hint = "Name a saved result, or a run: `cb runs` lists them."
+        raise ResultError(f"There is no file {text!r}.", hint=hint)
     if meant := _LATEST.fullmatch(text):
         back = int(meant[1] or 0)
         found = saved_runs(cache_dir)[back : back + 1]
@@ -237,22 +232,12 @@ def find_saved(text: str, cache_dir: str | Path) -> SavedRun:
     return found[0]
 
 
-def find_run(text: str, cache_dir: str | Path) -> SavedRun:
-    """As `find_saved`, but the path of an exported run will do too."""
-    return read_exported(Path(text)) if is_file(text) else find_saved(text, cache_dir)
-
-
-def is_file(text: str) -> bool:
-    """Whether a `RUN` is a file. Raises `ResultError` if it can only be one and is not there."""
+def find_run(text: str, cache_dir: str | Path) -> SavedRun | Path:
+    """As `find_saved`, or the run in a file that `cb runs export` wrote, or else the path of a file."""
     path = Path(text)
     if path.is_file():
-        return True
-    if path.suffix or "/" in text:
-        raise ResultError(
-            f"There is no file {text!r}.",
-            hint="Name a saved result, or a run: `cb runs` lists them.",
-        )
-    return False
+        return read_exported(path) if is_exported(path) else path
+    return find_saved(text, cache_dir)
 
 
 def is_exported(path: Path) -> bool:
@@ -266,16 +251,12 @@ def is_exported(path: Path) -> bool:
 
 def read_exported(path: Path) -> SavedRun:
     """The run in a file that `cb runs export` wrote."""
-    runs, cause = [], None
-    try:
+    runs = []
+    with contained() as reading:
         runs = _read_runs(path.absolute())
-    except StoreError as error:
-        cause = error
-    if not runs:
+    if len(runs) != 1:
         raise ResultError(
             f"{path} is not a run that `cb runs export` wrote, or it is damaged.",
             hint="Export the run again.",
-        ) from cause
-    if len(runs) > 1:
-        raise ResultError(f"{path} holds {len(runs)} runs, where an exported file holds one.")
+        ) from reading.error
     return runs[0]

@@ -7,51 +7,66 @@ import re
 import shlex
 import sqlite3
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import attrs
 
 from cbcore.boundary import contained
 from cbcore.exceptions import UsageError
 from cbcore.json_data import to_json
 from cbcore.store.database import (
     FILE_NAME,
-    Reader,
-    Store,
     describe_failure,
     digest,
+    find_store,
     is_text,
+    open_database,
     open_reader,
 )
-from cbcore.store.saved_runs import RESUMABLE_STATES, SavedRun, saved_runs
+from cbcore.store.saved_runs import SavedRun, saved_runs
 
-_TABLES = {
-    "rows": "SELECT * FROM rows WHERE run_id=?",
-    "examples": """SELECT * FROM examples
-        WHERE example_key IN (SELECT example_key FROM rows WHERE run_id=?)""",
-    "outputs": """SELECT o.* FROM outputs o JOIN (SELECT DISTINCT system_key, example_key, repeat
-        FROM rows WHERE run_id=?) r USING (system_key, example_key, repeat)""",
-    "scores": """SELECT * FROM scores
-        WHERE output_key IN (SELECT output_key FROM rows WHERE run_id=?)""",
+_COPY = (
+    "INSERT INTO runs SELECT * FROM source.runs WHERE run_id=:run_id",
+    "UPDATE runs SET origin=:origin WHERE run_id=:run_id",
+    "INSERT OR REPLACE INTO rows SELECT * FROM source.rows WHERE run_id=:run_id",
+    "UPDATE rows SET system_key=:prefix || system_key WHERE run_id=:run_id",
+    """INSERT OR IGNORE INTO examples SELECT * FROM source.examples
+    WHERE example_key IN (SELECT example_key FROM rows WHERE run_id=:run_id)
+    AND is_example(example_key, content)""",
+    """INSERT OR IGNORE INTO outputs SELECT :prefix || system_key, example_key, repeat, output,
+    output_key, latency_s, run_id, checksum, created FROM source.outputs
+    JOIN (SELECT DISTINCT system_key, example_key, repeat FROM source.rows WHERE run_id=:run_id)
+    USING (system_key, example_key, repeat)""",
+    """INSERT OR IGNORE INTO scores SELECT :prefix || evaluator_key, output_key, scores, run_id,
+    checksum FROM source.scores
+    WHERE output_key IN (SELECT output_key FROM rows WHERE run_id=:run_id)""",
+)
+"""Take a run over from another store, but for long texts. The prefix is that of the keys by which
+outputs and scores are reused."""
+
+_COPY_TEXTS = """INSERT OR IGNORE INTO texts SELECT * FROM source.texts
+WHERE text_key IN wanted AND is_text(text_key, content)"""
+_REMOVE_OUTPUTS = """DELETE FROM outputs
+WHERE run_id NOT IN (SELECT run_id FROM runs WHERE state != 'finished')
+AND (system_key, example_key, repeat) NOT IN (SELECT system_key, example_key, repeat FROM rows
+  WHERE system_key IS NOT NULL AND example_key IS NOT NULL)"""
+_REMOVE_SCORES = """DELETE FROM scores WHERE output_key NOT IN (SELECT output_key FROM outputs)
+AND run_id NOT IN (SELECT run_id FROM runs)"""
+"""Scores of repeats have a key of their own. They go with the run that has made them."""
+_REMOVE_EXAMPLES = """DELETE FROM examples WHERE example_key NOT IN
+(SELECT example_key FROM rows WHERE example_key IS NOT NULL UNION SELECT example_key FROM outputs)"""
+_WITH_TEXTS = {
+    "examples": "content",
+    "outputs": "output",
+    "rows": "coalesce(response, '') || metadata",
 }
-"""What of a store belongs to a run, besides its record and the long texts."""
-
-_KEY = {"rows": "system_key", "outputs": "system_key", "scores": "evaluator_key"}
-"""The keys by which outputs and scores are reused."""
-
 _REFERENCE = re.compile(r'"\$text":"([^"]+)"')
 
 
 def export_run(run: SavedRun, target: Path) -> None:
     """Write a run, with its rows and texts, to a file that stands for itself. Raises OSError."""
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".cb-export-") as folder:
-        store = Store(folder)
-        _copy(run, store, prefix="")
-        store.close()
-        store.reader.close()
         made = Path(folder) / FILE_NAME
+        _copy(run, made, run.origin, prefix="", texts_of="main")
         # Without the files that belong to a store which is written to.
         with contextlib.closing(sqlite3.connect(made)) as database:
             database.execute("PRAGMA journal_mode=DELETE").fetchall()
@@ -59,7 +74,7 @@ def export_run(run: SavedRun, target: Path) -> None:
 
 
 def import_run(run: SavedRun, folder: str | Path, *, is_trusted: bool = False) -> None:
-    """Take over a run of another store, under its id.
+    """Take over an exported run, under its id.
 
     Outputs and scores of an untrusted run get keys that no look-up asks for, and what the run names
     is neither run nor read later.
@@ -69,137 +84,76 @@ def import_run(run: SavedRun, folder: str | Path, *, is_trusted: bool = False) -
         raise UsageError(
             f"Run {run.run_id} is in {folder} already.", hint=f"Remove it with `{command}`."
         )
-    store = Store(folder)
-    origin = "trusted" if is_trusted else "imported"
-    prefix = "" if is_trusted else f"import:{run.run_id}:"
-    _copy(attrs.evolve(run, origin=origin), store, prefix)
-    store.close()
+    origin, prefix = ("trusted", "") if is_trusted else ("imported", f"import:{run.run_id}:")
+    _copy(run, find_store(folder), origin, prefix, texts_of="source")
 
 
-def _copy(run: SavedRun, target: Store, prefix: str) -> None:
+def _copy(run: SavedRun, target: Path, origin: str, prefix: str, texts_of: str) -> None:
     """Copy a run. Examples and texts are taken only if their content has their key."""
     source = open_reader(run.path)
-    texts: set[str] = set()
-    for table, query in _TABLES.items():
-        for columns in _iterate(source, query, run.run_id):
-            values = dict(columns)
-            if table == "examples" and not _has_key(source, values):
-                continue
-            if prefix and values.get(_KEY.get(table, "")):
-                values[_KEY[table]] = prefix + values[_KEY[table]]
-            for value in values.values():
-                if isinstance(value, str) and '"$text"' in value:
-                    texts.update(_REFERENCE.findall(value))
-            marks = ", ".join("?" * len(values))
-            statement = f"INSERT OR IGNORE INTO {table} VALUES ({marks})"  # noqa: S608 - ours
-            target.put(statement, tuple(values.values()))
-        target.check()
-    for key in texts:
-        for (content,) in source.query("SELECT content FROM texts WHERE text_key=?", (key,)):
-            if is_text(key, content):
-                target.put("INSERT OR IGNORE INTO texts VALUES (?, ?)", (key, content))
-        target.check()
-    run.save(target)
-    source.close()
 
+    def is_example(key: str, content: str) -> bool:
+        with contained():
+            return digest(to_json(source.decode(content), sort_keys=True)) == key
+        return False
 
-def _iterate(source: Reader, query: str, run_id: str) -> Iterator[list[tuple[str, Any]]]:
-    """The rows that a query finds, as pairs of column and value."""
+    facts = {"run_id": run.run_id, "origin": origin, "prefix": prefix}
     try:
-        found = source.connection.execute(query, (run_id,))
-        names = [column[0] for column in found.description]
-        for values in found:
-            yield list(zip(names, values, strict=True))
+        with contextlib.closing(open_database(target)) as database:
+            database.create_function("is_example", 2, is_example)
+            database.create_function("is_text", 2, is_text)
+            database.execute("ATTACH ? AS source", (source.address,))
+            database.execute("BEGIN IMMEDIATE")
+            for statement in _COPY:
+                database.execute(statement, facts)
+            _find_wanted(database, texts_of)
+            database.execute(_COPY_TEXTS)
+            database.execute("COMMIT")
     except sqlite3.Error as error:
-        raise describe_failure(source.path, "read", error) from error
+        raise describe_failure(run.path, "copied", error) from error
+    finally:
+        source.close()
 
 
-def _has_key(source: Reader, example: dict[str, Any]) -> bool:
-    with contained():
-        content = to_json(source.decode(example["content"]), sort_keys=True)
-        return bool(digest(content) == example["example_key"])
-    return False
-
-
-# -- removing ------------------------------------------------------------------------------------
-
-
-class Removed(NamedTuple):
-    """How many runs were removed, and the bytes that this gave back."""
-
-    n_runs: int
-    n_bytes: int
-
-
-def remove_runs(folder: str | Path, gone: Collection[str], *, is_dry: bool = False) -> Removed:
-    """Remove runs, with everything in the store that no other run needs.
+def remove_runs(folder: str | Path, gone: Collection[str], *, is_dry: bool = False) -> int:
+    """Remove runs, with everything in the store that no other run needs. Returns the bytes freed.
 
     What a run has stored that can be resumed stays. While a run goes on, so do all texts: it may
     have stored some that no row refers to yet.
     """
-    staying = [run for run in saved_runs(folder) if run.run_id not in gone]
-    store = Store(folder)
-    assert store.path is not None  # noqa: S101 - it has a folder
+    path = find_store(folder)
+    states = {run.state for run in saved_runs(folder) if run.run_id not in gone}
     try:
-        with contextlib.closing(sqlite3.connect(store.path, timeout=60)) as database:
-            database.isolation_level = None
+        with contextlib.closing(open_database(path)) as database:
             before = _count_bytes(database)
             database.execute("BEGIN IMMEDIATE")
-            _remove(database, gone, staying)
+            for table in ("rows", "runs"):
+                statement = f"DELETE FROM {table} WHERE run_id=?"  # noqa: S608 - ours
+                database.executemany(statement, [(run_id,) for run_id in gone])
+            database.execute(_REMOVE_OUTPUTS)
+            if "running" not in states:
+                database.execute(_REMOVE_SCORES)
+                database.execute(_REMOVE_EXAMPLES)
+                _find_wanted(database, "main")
+                database.execute("DELETE FROM texts WHERE text_key NOT IN wanted")
             freed = before - _count_bytes(database)
             database.execute("ROLLBACK" if is_dry else "COMMIT")
             if not is_dry:
                 # As a script: of a statement without columns, `execute` takes one step only.
                 database.executescript("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")
-    except sqlite3.Error as error:
-        raise describe_failure(store.path, "written", error) from error
-    finally:
-        store.close()
-    return Removed(len(gone), max(freed, 0))
+    except (OSError, sqlite3.Error) as error:
+        raise describe_failure(path, "written", error) from error
+    return max(freed, 0)
 
 
-def _remove(
-    database: sqlite3.Connection, gone: Collection[str], staying: Collection[SavedRun]
-) -> None:
-    ids = [(run_id,) for run_id in gone]
-    database.executemany("DELETE FROM rows WHERE run_id=?", ids)
-    database.executemany("DELETE FROM runs WHERE run_id=?", ids)
-    database.execute("CREATE TEMP TABLE open_runs (run_id TEXT PRIMARY KEY)")
-    open_runs = [(run.run_id,) for run in staying if run.recorded_state in RESUMABLE_STATES]
-    database.executemany("INSERT INTO open_runs VALUES (?)", open_runs)
-    database.execute(
-        "CREATE TEMP TABLE used AS SELECT DISTINCT system_key, example_key, repeat FROM rows"
-    )
-    database.execute("CREATE INDEX used_keys ON used (system_key, example_key, repeat)")
-    database.execute(
-        """DELETE FROM outputs WHERE run_id NOT IN open_runs AND NOT EXISTS (
-            SELECT 1 FROM used u WHERE u.system_key = outputs.system_key
-            AND u.example_key = outputs.example_key AND u.repeat = outputs.repeat)"""
-    )
-    if any(run.state == "running" for run in staying):
-        return
-    # Scores of repeats have a key of their own. They go with the run that has made them.
-    database.execute(
-        """DELETE FROM scores WHERE output_key NOT IN (SELECT output_key FROM outputs)
-        AND run_id NOT IN (SELECT run_id FROM runs)"""
-    )
-    database.execute(
-        """DELETE FROM examples WHERE example_key NOT IN
-        (SELECT example_key FROM rows WHERE example_key IS NOT NULL
-         UNION SELECT example_key FROM outputs)"""
-    )
+def _find_wanted(database: sqlite3.Connection, schema: str) -> None:
+    """Have the keys of the long texts that a store refers to in the table `wanted`."""
     database.execute("CREATE TEMP TABLE wanted (text_key TEXT PRIMARY KEY)")
-    for table, column in (
-        ("examples", "content"),
-        ("outputs", "output"),
-        ("rows", "response"),
-        ("rows", "metadata"),
-    ):
-        query = f"SELECT {column} FROM {table} WHERE instr({column}, '\"$text\"')"  # noqa: S608
+    for table, column in _WITH_TEXTS.items():
+        query = f"SELECT {column} FROM {schema}.{table} WHERE instr({column}, '\"$text\"')"  # noqa: S608
         for (text,) in database.execute(query):
             keys = [(key,) for key in _REFERENCE.findall(text)]
             database.executemany("INSERT OR IGNORE INTO wanted VALUES (?)", keys)
-    database.execute("DELETE FROM texts WHERE text_key NOT IN (SELECT text_key FROM wanted)")
 
 
 def _count_bytes(database: sqlite3.Connection) -> int:

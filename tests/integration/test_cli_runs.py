@@ -778,11 +778,12 @@ def test_a_record_that_is_no_run_is_named_and_passed_over(place, components):
     """Whoever wrote it, with or without a checksum."""
     run(place)
     saved = only_run(place)["run_id"]
-    values = ("garbage", "2999", None, "finished", "own", None, None, "{}", components, "{}")
+    values = ("garbage", "2999", None, "finished", None, "{}", components, "{}", "{}")
     for known in (checksum(*values), 0):
         database = sqlite3.connect(place.folder / ".cb" / "runs.sqlite3")
-        marks = ", ".join("?" * (len(values) + 3))
-        database.execute(f"INSERT OR REPLACE INTO runs VALUES ({marks})", (*values, known, None, 0))
+        marks = ", ".join("?" * (len(values) + 4))
+        more = (known, "own", None, 0)
+        database.execute(f"INSERT OR REPLACE INTO runs VALUES ({marks})", (*values, *more))
         database.commit()
         database.close()
         listed = place.cb("runs", "--json")

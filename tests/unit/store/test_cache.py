@@ -10,6 +10,7 @@ from cb_answerquality import AnswerQuality
 from cb_metrics import MeanScore
 from cbcore import MissingScoreError, Scored, evaluate
 from cbcore.secrets import remember
+from cbcore.store import database
 from cbcore.store.database import checksum
 from tests import stores
 
@@ -274,3 +275,20 @@ def test_an_output_that_is_changed_after_it_was_returned_is_stored_as_it_was(tmp
     assert [row.response for row in run(tmp_path, [Reusing()]).rows] == [
         f"of {i}" for i in range(6)
     ]
+
+
+def test_an_output_too_large_to_be_stored_costs_only_that(tmp_path, monkeypatch, calls, capsys):
+    """SQLite would refuse its whole batch."""
+    monkeypatch.setattr(database, "_LARGEST_VALUE", 1000)
+    for n_calls in (6, 1):
+        systems = [Large(identity="large")]
+        result = run(tmp_path, systems)
+        assert calls()[0] == n_calls
+        assert [row.error for row in result.rows] == [None] * 6
+        assert "the output for example 3 cannot be stored" in capsys.readouterr().err
+
+
+class Large(System):
+    def process(self, example):
+        super().process(example)
+        return {"response": "Paris" * (1000 if example["id"] == 3 else 1)}

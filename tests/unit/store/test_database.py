@@ -65,7 +65,6 @@ def test_opening_a_store_again_writes_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("files", "problem", "hint"),
     [
-        ({"store.sqlite3": b"anything"}, "in an earlier format", "--cache-dir"),
         ({stores.FILE: b"not a database" * 99}, "cannot be opened", "Move"),
         ({stores.FILE: 7}, "by another version", "--cache-dir"),
     ],
@@ -196,7 +195,7 @@ plain = st.recursive(
     | st.integers(-(2**53), 2**53)
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(st.characters(codec=None), max_size=9)
-    | st.sampled_from([LONG, LONG + "\ud800", "$text", "json:"]),
+    | st.sampled_from([LONG, "$text", "x\ud800"]),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(st.sampled_from(["$text", "$dict", "a", "\ud800"]), inner, max_size=3)

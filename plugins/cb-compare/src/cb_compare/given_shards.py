@@ -13,7 +13,7 @@ import attrs
 from cb_compare.sharding import Shard
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.results import EvalResult, EvalRow, RunConfig
-from cbcore.store.saved_runs import SavedRun, find_run, is_exported, is_file, saved_runs
+from cbcore.store.saved_runs import SavedRun, find_run, saved_runs
 
 _MAY_DIFFER = frozenset(
     {
@@ -77,12 +77,13 @@ class GivenShard:
 
 def find_shard(text: str, cache_dir: str | Path) -> GivenShard:
     """The shard that is meant: a run of the store, an exported run, or a saved result."""
-    if is_file(text) and not is_exported(Path(text)):
-        result = EvalResult.load(text)
-        state = result.config.get("state", "finished")
-        shard = _read_shard(text, result.config)
-        return GivenShard(text, shard, result.config, state, result.timing, result=result)
-    return _read_saved(text, find_run(text, cache_dir))
+    found = find_run(text, cache_dir)
+    if isinstance(found, SavedRun):
+        return _read_saved(text, found)
+    result = EvalResult.load(found)
+    state = result.config.get("state", "finished")
+    shard = _read_shard(text, result.config)
+    return GivenShard(text, shard, result.config, state, result.timing, result=result)
 
 
 def find_siblings(given: GivenShard, cache_dir: str | Path) -> list[GivenShard]:

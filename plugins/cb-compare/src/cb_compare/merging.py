@@ -149,7 +149,8 @@ class Merging:
             run.recorded_state, run.ended = self.config["state"], now()
             run.reason = self.config.get("state_reason")
             run.components = {**result.config}
-            run.save(store, result, **_count_rows(run.run_id, store.reader, result))
+            run.outcome = _count_rows(run.run_id, store.reader, result)
+            run.save(store, result)
             store.close()
         except BaseException:
             for clean in (store.close, lambda: remove_runs(cache_dir, {run.run_id})):
@@ -275,7 +276,7 @@ class MergedRun:
 
 
 def _count_rows(run_id: str, reader: Reader, result: EvalResult) -> dict[str, Any]:
-    """The facts that the record of a run has besides its result."""
+    """What a list of runs shows of this one."""
     query = "SELECT count(*), total(error IS NOT NULL), total(cached) FROM rows WHERE run_id=?"
     total, failed, cached = map(int, reader.query(query, (run_id,))[0])
     return {

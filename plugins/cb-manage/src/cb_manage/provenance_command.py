@@ -69,12 +69,10 @@ def _read_config(run: str, cache_dir: str) -> RunConfig:
     """The configuration in a result file or in the record of a saved run."""
     from cbcore.exceptions import ResultError
     from cbcore.results import EvalResult
-    from cbcore.store.saved_runs import find_run, is_exported, is_file
+    from cbcore.store.saved_runs import find_run
 
-    if is_file(run) and not is_exported(Path(run)):
-        config = EvalResult.load(run).config
-    else:
-        config = find_run(run, cache_dir).config
+    found = find_run(run, cache_dir)
+    config = EvalResult.load(found).config if isinstance(found, Path) else found.config
     if not isinstance(config.get("cbcore"), str):
         raise ResultError(f"{run} does not name what made it.", hint="Was it written by `cb run`?")
     return config

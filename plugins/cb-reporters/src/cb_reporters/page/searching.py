@@ -9,9 +9,9 @@ from typing import Any
 from cbcore.boundary import contained
 from cbcore.results import EvalResult, Texts
 from cbcore.store.database import Reader
-from cbcore.store.rows import StoredRows, StoredTexts, read_object
+from cbcore.store.rows import StoredRows, StoredTexts
 
-_ROWS = """SELECT r.example_key, e.content, e.checksum, o.output, o.checksum,
+_ROWS = """SELECT r.position, r.example_key, e.content, e.checksum, o.output, o.checksum,
   r.metadata, r.missing, r.response, r.error, r.example_id
 FROM rows r LEFT JOIN examples e ON e.example_key = r.example_key
 LEFT JOIN outputs o ON o.system_key = r.system_key AND o.example_key = r.example_key
@@ -53,13 +53,13 @@ def _find_in_store(parts: Sequence[StoredRows], term: str) -> Iterator[int]:
             )
 
         for place, values in enumerate(part.select(_ROWS, 0, len(part)), start):
-            key, content, content_sum, output, output_sum, *own = values
+            _, key, content, content_sum, output, output_sum, *own = values
             if (reader, key) not in known:
-                has_it = may_have(content) and _has(read_object(reader, content, content_sum), term)
+                has_it = may_have(content) and _has(reader.read(content, content_sum), term)
                 known[reader, key] = has_it
             if (
                 known[reader, key]
-                or (may_have(output) and _has(read_object(reader, output, output_sum), term))
+                or (may_have(output) and _has(reader.read(output, output_sum), term))
                 or (any(map(may_have, own)) and _has(_decode_row(reader, *own), term))
             ):
                 yield place

@@ -145,7 +145,7 @@ class FileSource:
 
 def _describe_saved(run: SavedRun) -> Entry:
     document = run.document() or {}
-    counts = document.get("counts") or {"total": len(run.rows()), "failed": 0}
+    counts = run.outcome.get("counts") or {"total": len(run.rows()), "failed": 0}
     return Entry(
         id=run.run_id,
         state=run.state,
@@ -162,7 +162,7 @@ def _describe_saved(run: SavedRun) -> Entry:
 def _list_verdicts(run: SavedRun, document: Mapping[str, Any]) -> list[str]:
     """The verdicts of a run; its scores if there is nothing to compare."""
     verdicts = [str(verdict.get("sentence", "")) for verdict in document.get("verdicts", ())]
-    score, means = run.config.get("score_field"), document.get("scores", {})
+    score, means = run.config.get("score_field"), run.outcome.get("scores", {})
     return verdicts or [
         f"{system}: {score} {mean:.3f}" for system, mean in means.items() if mean is not None
     ]
