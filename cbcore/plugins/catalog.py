@@ -11,9 +11,9 @@ import attrs
 
 import cbcore
 from cbcore import names
-from cbcore._logging import get_logger
+from cbcore._logging import get_logger, log_info
 from cbcore.boundary import contained
-from cbcore.components import Component, Owner, registered
+from cbcore.components import Component, Owner, import_target, registered
 from cbcore.exceptions import (
     DuplicateNameError,
     PluginContractError,
@@ -32,7 +32,7 @@ from cbcore.plugins.installed import (
     read_distributions,
     satisfies,
 )
-from cbcore.plugins.manager import HookManager, collect_offers, load_hook_module
+from cbcore.plugins.manager import HookManager, collect_offers
 from cbcore.plugins.policy import PluginPolicy, check_names, read_policy
 
 
@@ -72,9 +72,7 @@ class Plugin:
     reason: str = ""
     remedy: str = ""
     error: PluginError | None = None
-    distribution: Distribution = attrs.field(
-        factory=lambda: Distribution(lambda _: None), repr=False
-    )
+    distribution: Distribution = attrs.field(factory=Distribution, repr=False)
 
     @property
     def stamp(self) -> str:
@@ -374,20 +372,17 @@ class Catalog:
         if absent := self.policy.require - {names.canonical(p.name) for p in self.plugins}:
             name = min(absent)
             raise PluginLoadError(name, "is required but not installed", hint=f"pip install {name}")
-        required = [p for p in self.plugins if self._is_required(p)]
+        named = [p for p in self.plugins if names.canonical(p.name) in self.policy.require]
+        required = self.plugins if self.policy.strict else named
         if not self._is_checked:
             self._is_checked = True
             self.load_all(required)
         for plugin in required:
-            is_strict = names.canonical(plugin.name) not in self.policy.require
-            if not plugin.is_usable and (plugin.status == "broken" or not is_strict):
+            is_needed = plugin.status == "broken" or plugin in named
+            if not plugin.is_usable and is_needed and plugin.state is not State.SHADOWED:
                 raise plugin.error or PluginLoadError(
                     plugin.name, f"is {plugin.state}: {plugin.reason}", hint=plugin.remedy or None
                 )
-
-    def _is_required(self, plugin: Plugin) -> bool:
-        is_named = names.canonical(plugin.name) in self.policy.require
-        return (self.policy.strict or is_named) and plugin.state is not State.SHADOWED
 
     def _make_plugins(self, distributions: Iterable[Distribution]) -> list[Plugin]:
         """One plugin per distribution, sorted by name; those that cannot be used are set aside."""
@@ -399,7 +394,7 @@ class Catalog:
             copy = first.setdefault(names.canonical(plugin.name), plugin)
             specifier = distribution.core_specifier or ""
             if copy is not plugin:
-                where = copy.distribution.location or "an archive"
+                where = copy.distribution.location
                 reason = f"another copy comes first on the import path, in {where}"
                 plugin.set_aside(State.SHADOWED, reason, "uninstall one of the two")
             elif refusal := self.policy.find_refusal(plugin.name):
@@ -433,10 +428,13 @@ def _is_from(component: Component, plugin: str) -> bool:
 
 
 def _load_plugin(plugin: Plugin) -> list[tuple[str, object]]:
-    """Import and check the hook modules of a plugin, and take in what they offer."""
+    """Import the hook modules of a plugin, and take in what they offer. Raises `PluginError`."""
     modules: dict[int, tuple[str, object]] = {}
     for name, target in plugin.hook_modules.items():
-        module = load_hook_module(plugin.name, target)
+        module = target
+        if isinstance(target, str):
+            log_info(f"importing {target} of {plugin.name}")
+            module = import_target(target, plugin=plugin.name)
         modules.setdefault(id(module), (f"{plugin.name}:{name}", module))
     known = {_key(component): component for component in plugin.components}
     owner = Owner(plugin.name, plugin.version)

@@ -1,7 +1,7 @@
 """Installed distributions and their metadata. Nothing is imported.
 
-Folders on the import path are read directly, since every command looks at all of them. Archives
-and finders of other packages go through `importlib_metadata`.
+The folders on the import path are read directly: importing `importlib.metadata` takes longer than
+reading all of them, and every command looks at all of them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -66,35 +66,30 @@ class Origin(NamedTuple):
 class Distribution:
     """An installed distribution. Its metadata is read on first use, and once."""
 
-    def __init__(self, read_text: Callable[[str], str | None], path: Any = None) -> None:
-        """`read_text` reads a metadata file, `path` is their folder: of a disk or an archive."""
-        self.read_text = read_text
-        self._path = path
+    def __init__(self, folder: Path | None = None) -> None:
+        """`folder` is its `.dist-info`; None for a plugin of objects."""
+        self.folder = folder
 
     @staticmethod
     def iter_installed(path: Iterable[str] | None = None) -> Iterator[Distribution]:
         """All installed distributions, in the order of the import path."""
-        archives = []
-        entries: Iterable[object] = sys.path if path is None else path
-        for entry in entries:
+        for entry in sys.path if path is None else path:
             try:
-                children = os.listdir(entry or ".")  # type: ignore[call-overload]  # noqa: PTH208 - faster
-            except NotADirectoryError:
-                archives.append(entry)
-                continue
+                children = os.listdir(entry or ".")  # noqa: PTH208 - faster
             except (OSError, TypeError):  # Python ignores it too
                 continue
             for child in children:
                 if child.endswith(".dist-info"):
-                    folder = Path(str(entry), child)
-                    yield Distribution(functools.partial(_read_file, folder), folder)
-        if archives or any(map(_is_other_finder, sys.meta_path)):
-            context = _metadata().DistributionFinder.Context(path=archives)
-            for finder in sys.meta_path:
-                if hasattr(finder, "find_distributions"):
-                    with contained():  # a finder of another package may raise anything
-                        for found in finder.find_distributions(context):
-                            yield Distribution(found.read_text, getattr(found, "_path", None))
+                    yield Distribution(Path(entry, child))
+
+    def read_text(self, name: str) -> str | None:
+        """The text of a metadata file, or None if there is no such file."""
+        if self.folder is None:
+            return None
+        try:
+            return (self.folder / name).read_text(encoding="utf-8")
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError):
+            return None
 
     @property
     def name(self) -> str:
@@ -110,14 +105,9 @@ class Distribution:
         return self._header("summary")
 
     @property
-    def folder(self) -> Path | None:
-        """The metadata folder; None inside an archive."""
-        return self._path if isinstance(self._path, Path) else None
-
-    @property
     def location(self) -> str:
         """The entry of the import path in which it is."""
-        return str(getattr(self._path, "parent", "")).rstrip("/\\")
+        return "" if self.folder is None else str(self.folder.parent)
 
     @property
     def is_plugin(self) -> bool:
@@ -173,7 +163,7 @@ class Distribution:
         """
         if self.problem or self.folder is None:
             return ""
-        with contained():  # finders of other packages decide where the code is
+        with contained():  # an import hook may decide where the code is
             files = [self.folder / "METADATA", self.folder / "entry_points.txt"]
             times = [file.stat().st_mtime_ns for file in files]
             direct = self.read_text("direct_url.json") or ""
@@ -184,7 +174,7 @@ class Distribution:
 
     @property
     def _folder_name(self) -> str:
-        name = getattr(self._path, "name", "")
+        name = "" if self.folder is None else self.folder.name
         return name.removesuffix(".dist-info").split("-")[0] or "unknown"
 
     @property
@@ -202,7 +192,7 @@ class Distribution:
     @cached_property
     def _manifest(self) -> tuple[list[EntryPoint], str]:
         """Its entry points, and why some cannot be read."""
-        with contained() as attempt:  # metadata of any package may be broken in any way
+        with contained() as attempt:  # metadata may be broken in any way
             return _parse_entry_points(self.read_text("entry_points.txt") or "")
         return [], attempt.reason
 
@@ -274,14 +264,6 @@ def _numbers(release: str) -> list[int]:
     return [*map(int, release.split(".")), 0, 0, 0, 0][:5]
 
 
-def _read_file(folder: Path, name: str) -> str | None:
-    """The text of a metadata file, or None if there is no such file."""
-    try:
-        return (folder / name).read_text(encoding="utf-8")
-    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError):
-        return None
-
-
 def _parse_entry_points(text: str) -> tuple[list[EntryPoint], str]:
     """The readable entry points of a file, and the problem of the first unreadable line."""
     entries = []
@@ -301,21 +283,6 @@ def _parse_entry_points(text: str) -> tuple[list[EntryPoint], str]:
         if not is_valid and not problem:
             problem = f"line {number}: {line[:40]!r} is not name = value in a section"
     return entries, problem
-
-
-def _metadata() -> Any:
-    """The library for metadata; the standard library's copy is outdated before Python 3.12."""
-    if sys.version_info >= (3, 12):
-        from importlib import metadata
-    else:
-        import importlib_metadata as metadata
-    return metadata
-
-
-def _is_other_finder(finder: object) -> bool:
-    name = getattr(finder, "__name__", type(finder).__name__)
-    is_python = name in ("PathFinder", "MetadataPathFinder")
-    return hasattr(finder, "find_distributions") and not is_python
 
 
 def _source_times(entries: Iterable[EntryPoint]) -> list[int]:

@@ -1,4 +1,4 @@
-"""The hooks of one run, and the loading of hook modules."""
+"""The hooks of one run."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import attrs
 import pluggy
 
 from cbcore import hookspecs, names
-from cbcore._logging import get_logger, log_info
+from cbcore._logging import get_logger
 from cbcore.boundary import at_boundary, contained
-from cbcore.components import Component, Owner, import_target
+from cbcore.components import Component, Owner
 from cbcore.exceptions import CBError, PluginContractError, PluginError
 from cbcore.secrets import redact
 from cbcore.texts import visible
@@ -71,7 +71,11 @@ class HookManager(pluggy.PluginManager):
                 target = getattr(plugin, "__name__", None) or type(plugin).__qualname__
                 reason = f"{target}.{attribute} {problem[0]}"
                 raise PluginContractError(name.partition(":")[0], reason, hint=problem[1])
-        registered = super().register(plugin, name)
+        try:
+            registered = super().register(plugin, name)
+        except pluggy.PluginValidationError as error:
+            reason = " ".join(str(error).splitlines()[1:])
+            raise PluginContractError(name.partition(":")[0], reason) from error
         for caller in self.get_hookcallers(plugin) or ():
             for impl in caller.get_hookimpls():
                 if impl.plugin is plugin:
@@ -169,60 +173,35 @@ def _report(what: str, reason: str) -> None:
     get_logger().warning(f"{what} failed and is left out for the rest of the run: {reason}")
 
 
-def load_hook_module(plugin: str, target: str | object) -> object:
-    """Import a hook module and check it; an object is checked as it is.
-
-    Raises `PluginError` if it cannot be imported, and for unknown hooks and arguments.
-    """
-    module = target
-    if isinstance(target, str):
-        log_info(f"importing {target} of {plugin}")
-        module = import_target(target, plugin=plugin)
-    broken = functools.partial(PluginContractError, plugin)
-    with at_boundary("reading its hook module", broken, through=PluginError):
-        HookManager().register(module, plugin)
-    return module
-
-
 def _find_problem(
     plugin: object, name: str, options: pluggy.HookimplOpts
 ) -> tuple[str, str] | None:
     """Why a function cannot implement its hook, and what to write instead."""
     function, hook = getattr(plugin, name), options["specname"] or name
-    specs = {key: spec for key, spec in vars(hookspecs).items() if key.startswith("cb_")}
+    specs = [key for key in vars(hookspecs) if key.startswith("cb_")]
     if hook not in specs:
         hint = names.hint(hook, specs, "`cb hooks` shows every hook")
         return None if options["optionalhook"] else ("is not a hook of cb", hint)
-    yields = inspect.isgeneratorfunction(function)
     if options["hookwrapper"]:
         return "is a wrapper of the older kind", "write wrapper=True, not hookwrapper"
     if inspect.iscoroutinefunction(function):
         return "is async, and a hook cannot be async", "write def, not async def"
-    if options["wrapper"] and not yields:
-        return "is a wrapper and not a generator", "write return (yield)"
-    if yields and not options["wrapper"] and hook in hookspecs.WITHOUT_RESULT:
+    is_generator = inspect.isgeneratorfunction(function)
+    if is_generator and not options["wrapper"] and hook in hookspecs.WITHOUT_RESULT:
         return "yields and is not a wrapper", "write hookimpl(wrapper=True)"
-    accepted = inspect.signature(specs[hook]).parameters
-    for argument in inspect.signature(function).parameters.values():
-        is_required = argument.default is argument.empty
-        if is_required and argument.kind is argument.KEYWORD_ONLY:
-            return f"has a keyword-only argument {argument.name!r}", "take it by position"
-        is_named = argument.kind is argument.POSITIONAL_OR_KEYWORD
-        if is_required and is_named and argument.name not in accepted:
-            hint = f"it takes {', '.join(accepted) or 'no arguments'}"
-            return f"has an argument {argument.name!r} that the hook does not have", hint
     return None
 
 
 def collect_offers(owner: Owner, modules: Sequence[object]) -> list[Component]:
-    """The components that hook modules of one plugin offer. Raises `PluginError`."""
+    """The components that the hook modules of one plugin offer. Raises `PluginError`."""
     plugin = owner.distribution
+    broken = functools.partial(PluginContractError, plugin)
     hooks = HookManager()
-    for module in reversed(modules):  # pluggy calls the last one first
-        hooks.register(module)
+    with at_boundary("reading its hook module", broken, through=PluginError):
+        for module in reversed(modules):  # pluggy calls the last one first
+            hooks.register(module, f"{plugin}:{id(module)}")
     offers: list[Component] = []
     for hook, kind in hookspecs.OFFERING.items():
-        broken = functools.partial(PluginContractError, plugin)
         with at_boundary(hook, broken, through=PluginError), contextlib.redirect_stdout(sys.stderr):
             returned = [one for batch in getattr(hooks.hook, hook)() for one in batch]
         for component in returned:

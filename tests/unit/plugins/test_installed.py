@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,6 @@ import pytest
 from cbcore.plugins import installed
 from cbcore.plugins.installed import EntryPoint, read_distributions
 from tests.fake_distributions import write_distribution, write_hooks, write_system
-
-metadata = installed._metadata()
 
 
 def read(*path: Path) -> dict[str, installed.Distribution]:
@@ -142,23 +139,6 @@ def test_without_metadata_the_folder_gives_the_name(tmp_path: Path, headers: byt
     assert [entry.name for entry in found.declared] == ["a"]
 
 
-def test_an_archive_on_the_path_is_read(tmp_path: Path) -> None:
-    """Nothing is cached for it; a malformed one has a name, too."""
-    write_system(tmp_path / "source", "cb-zipped", "zipped")
-    write_raw(tmp_path / "source", "cb_torn", b"torn", None)
-    archive = tmp_path / "plugins.zip"
-    with zipfile.ZipFile(archive, "w") as out:
-        for file in (tmp_path / "source").rglob("*"):
-            out.write(file, file.relative_to(tmp_path / "source"))
-
-    found = read(archive)
-
-    assert set(found) == {"cb-zipped", "cb_torn"}
-    assert (found["cb-zipped"].version, found["cb-zipped"].problem) == ("1.0", "")
-    assert found["cb-zipped"].location == str(archive)
-    assert found["cb-zipped"].stamp == ""
-
-
 @pytest.mark.parametrize("entry", ["", "absent", "file.txt", "torn.zip"])
 def test_odd_entries_of_the_path_are_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entry: str
@@ -169,52 +149,6 @@ def test_odd_entries_of_the_path_are_passed_over(
     write_system(tmp_path / "plugins", "cb-fine", "fine")
     path = [str(tmp_path / entry) if entry else "", str(tmp_path / "plugins")]
     assert [one.name for one in read_distributions(path)] == ["cb-fine"]
-
-
-class RaisingFinder:
-    """A finder of another package that cannot list distributions."""
-
-    def find_spec(self, *_: object) -> None:
-        return None
-
-    def find_distributions(self, *_: object) -> object:
-        raise OSError("the remote index is away")
-
-
-class OddDistribution(metadata.Distribution):
-    """A distribution that is not in a folder."""
-
-    def read_text(self, filename: str) -> str | None:
-        return {
-            "METADATA": "Name: cb-odd\nVersion: 7\n\n",
-            "entry_points.txt": "[cb.systems]\nodd = m:A\n",
-        }.get(filename)
-
-    def locate_file(self, path: object) -> Path:
-        raise NotImplementedError
-
-
-class UnreadableDistribution(OddDistribution):
-    def read_text(self, filename: str) -> str | None:
-        raise RuntimeError("the archive is gone")
-
-
-class OddFinder(RaisingFinder):
-    def find_distributions(self, *_: object) -> list[object]:
-        return [UnreadableDistribution(), OddDistribution()]
-
-
-def test_finders_of_other_packages_are_asked(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that raises hides only its own distributions."""
-    write_system(site, "cb-fine", "fine")
-    finders = [RaisingFinder(), OddFinder(), *sys.meta_path]
-    monkeypatch.setattr(sys, "meta_path", finders)
-
-    found = {one.name: one for one in read_distributions()}
-
-    assert {"cb-fine", "cb-odd"} <= set(found)
-    odd = found["cb-odd"]
-    assert (odd.version, odd.location, odd.stamp) == ("7", "", "")
 
 
 def test_a_second_copy_is_listed_and_a_folder_that_is_linked_twice_is_not(tmp_path: Path) -> None:
