@@ -75,7 +75,8 @@ class HookManager(pluggy.PluginManager):
             registered = super().register(plugin, name)
         except pluggy.PluginValidationError as error:
             reason = " ".join(str(error).splitlines()[1:])
-            raise PluginContractError(name.partition(":")[0], reason) from error
+            hint = "`cb hooks` shows every hook with its arguments"
+            raise PluginContractError(name.partition(":")[0], reason, hint=hint) from error
         for caller in self.get_hookcallers(plugin) or ():
             for impl in caller.get_hookimpls():
                 if impl.plugin is plugin:

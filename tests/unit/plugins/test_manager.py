@@ -110,6 +110,9 @@ def no_generator(run: object) -> None:
     """A wrapper has to yield."""
 
 
+SEE_HOOKS = "`cb hooks` shows every hook with its arguments"
+
+
 @pytest.mark.parametrize(
     ("hooks", "problem", "hint"),
     [
@@ -117,9 +120,9 @@ def no_generator(run: object) -> None:
         ({"cb_run_start": lambda run: None}, "cb_run_start is not", "did you mean cb_run_started?"),
         ({"cb_zzz": lambda: None}, "cb_zzz is not a hook", "`cb hooks` shows every hook"),
         ({"marked": marked}, "marked is not a hook", "`cb hooks` shows every hook"),
-        ({"cb_row_finished": lambda event: None}, "Argument(s) {'event'}", None),
-        ({"cb_datasets": lambda config: []}, "Argument(s) {'config'}", None),
-        ({"cb_run_started": no_generator}, "not a generator", None),
+        ({"cb_row_finished": lambda event: None}, "Argument(s) {'event'}", SEE_HOOKS),
+        ({"cb_datasets": lambda config: []}, "Argument(s) {'config'}", SEE_HOOKS),
+        ({"cb_run_started": no_generator}, "not a generator", SEE_HOOKS),
     ],
 )
 def test_a_function_that_cannot_implement_its_hook_is_refused(

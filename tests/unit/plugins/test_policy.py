@@ -127,7 +127,6 @@ def test_every_way_to_write_the_table(tmp_path: Path, text: str) -> None:
         "",
         "[tool.other]\ndisable_plugins = ['a']",
         "[tool.cbx]\nx = 1",
-        "not toml at all [",
         "# cb = 1\n[tool]\nx = 1",
     ],
 )
