@@ -6,7 +6,7 @@ import contextlib
 import functools
 import inspect
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -14,8 +14,8 @@ import attrs
 from cbcore import binding, columns, provenance, specs, usercode
 from cbcore.assembly import user_functions as own
 from cbcore.assembly.fields import Layout, MappedDataset, check_own_data, read_table
-from cbcore.assembly.main_score import named_score, scores_of_task
-from cbcore.assembly.remake import Remake
+from cbcore.assembly.remaking import Remake
+from cbcore.assembly.wiring import named_score, scores_of_task
 from cbcore.boundary import at_boundary, contained
 from cbcore.chains import Chain, Renamed, chain
 from cbcore.components import Built, Component, Owner
@@ -25,6 +25,7 @@ from cbcore.exceptions import (
     ParameterError,
     PluginContractError,
     PluginError,
+    UnknownComponentError,
     UsageError,
 )
 from cbcore.introspection import function_name, public_attributes, signature_of
@@ -125,6 +126,34 @@ class Builder:
         if (kind, name) not in self._found:
             self._found[kind, name] = self.catalog.find(kind, name)
         return self._found[kind, name]
+
+    def require_all(self, wanted: Iterable[tuple[str, Any]]) -> None:
+        """Raise one error that names every component which is not there, and what would bring it.
+
+        `wanted` are kinds with specs, lists of specs or objects. One name that is missing alone,
+        or that cannot be used for another reason, is reported where the component is built.
+        """
+        unknown: list[UnknownComponentError] = []
+        for kind, name in dict.fromkeys(_find_names(wanted)):
+            try:
+                self.find(kind, name)
+            except UnknownComponentError as error:
+                unknown.append(error)
+            except CBError:
+                continue
+        if len(unknown) < 2:
+            return
+        packages: dict[str, None] = {}
+        hints: list[str] = []
+        for one in unknown:
+            offering = self.catalog.packages_offering(one.kind, one.name)
+            packages |= dict.fromkeys(offering[:1])
+            if not offering:
+                hints.append(f"{one.kind} {one.name!r}: {one.hint}")
+        if packages:
+            hints.insert(0, f"cb install {' '.join(packages)}")
+        listed = ", ".join(f"{one.kind} {one.name!r}" for one in unknown)
+        raise UsageError(f"not installed: {listed}", hint="\n".join(hints))
 
     def parameters(self, kind: str, spec: Spec) -> Mapping[str, inspect.Parameter]:
         """The parameters that the component of a spec takes; none if they cannot be read."""
@@ -286,16 +315,20 @@ class Builder:
             return read_table(value) if kind == "dataset" else value
         text = f"this {kind} ({type(value).__name__}){problem}"
         if owner is None or owner.startswith("py:"):
-            other = next((k for k in self._brought_kinds() if _fits(k, value)), None)
-            raise UsageError(text, hint=other.hint if other else _how_to_write(asked))
+            raise UsageError(text, hint=self._hint_for(asked, value))
         raise PluginContractError(owner, text)
 
-    def _brought_kinds(self) -> Iterator[Kind]:
-        """The kinds that plugins bring; a broken one is skipped."""
+    def _hint_for(self, kind: Kind, value: Any) -> str:
+        """Where an object belongs that is of a kind of plugins, or how to write one of this kind."""
         for name in self.catalog.kinds:
             if name not in KINDS:
-                with contextlib.suppress(CBError):
-                    yield self.catalog.kind(name)
+                with contextlib.suppress(CBError):  # a broken kind has no hint
+                    other = self.catalog.kind(name)
+                    if other.hint and other.problem and other.problem(value) is None:
+                        return other.hint
+        methods = " or ".join(f"`{method}`" for method in kind.methods)
+        needs = f"give it the method {methods};" if methods else kind.target
+        return f"{needs} see docs/reference/protocols.md"
 
     # -- the parts of a run --------------------------------------------------------------------
 
@@ -360,17 +393,14 @@ class Builder:
         main_score = (dataset and named_score(dataset)) or self.score_of_task(tasks)
         plugin = dataset.component.plugin if dataset and dataset.component else None
         enabled = self.catalog.policy.automatic
-        joins = functools.partial(
-            Component.joins, tasks=tasks, main_score=main_score, plugin=plugin, enabled=enabled
-        )
-        installed = self._installed("evaluator")
-        check_evaluators(self.catalog.policy, installed)
+        check_evaluators(self.catalog.policy, self.catalog.components("evaluator"))
         parts = []
-        for component in installed:
-            if not self._is_chosen(component, joins):
-                continue
+        for component in self._find_joining(
+            "evaluator",
+            lambda c: c.joins(tasks, main_score=main_score, plugin=plugin, enabled=enabled),
+        ):
             try:
-                parts.append(self._chosen("evaluator", component))
+                parts.append(self._build_unnamed("evaluator", component))
             except MissingExtraError as error:
                 emits = self.catalog.describe(component).emits
                 if self.catalog.policy.strict or main_score in emits:
@@ -392,42 +422,44 @@ class Builder:
         self, occasions: Collection[str], extra: Mapping[str, Any]
     ) -> list[Built]:
         """Installed metrics that declare themselves automatic on one of these occasions."""
-        return [
-            self._chosen("metric", component, extra)
-            for component in self._installed("metric")
-            if self._is_chosen(component, lambda d: d.automatic in occasions)
-        ]
+        joining = self._find_joining("metric", lambda metric: metric.automatic in occasions)
+        return [self._build_unnamed("metric", component, extra) for component in joining]
 
-    def _chosen(
+    def _find_joining(self, kind: str, joins: Callable[[Component], bool]) -> Iterator[Component]:
+        """The components that join a run by their description, and can be imported.
+
+        Each comes once, although a plugin may offer it under two names. One that cannot be
+        imported is left out with a warning, also if it is described in the cache.
+        """
+        unique = {(c.plugin, str(c.target)): c for c in reversed(self.catalog.components(kind))}
+        for component in sorted(unique.values(), key=lambda c: c.name):
+            try:
+                if not joins(self.catalog.describe(component)):
+                    continue
+                self.catalog.load(component)
+            except PluginError as error:
+                if self.catalog.policy.strict:
+                    raise
+                self.warn(f"left out: {error.message}")
+            else:
+                yield component
+
+    def _build_unnamed(
         self, kind: str, component: Component, extra: Mapping[str, Any] | None = None
     ) -> Built:
-        """A component that nobody asked for by name: its record has no spec."""
+        """A component that the user did not ask for by name: its record has no spec."""
         extra = {**self.offered, **(extra or {})}
         part = self._build_named(kind, Spec(component.qualified_name), component, extra)
         part.record.pop("spec", None)
         return part
 
-    def _installed(self, kind: str) -> list[Component]:
-        """Every component once, although a plugin may offer it under two names."""
-        unique = {(c.plugin, str(c.target)): c for c in reversed(self.catalog.components(kind))}
-        return sorted(unique.values(), key=lambda c: c.name)
 
-    def _is_chosen(self, component: Component, applies: Callable[[Component], bool]) -> bool:
-        """Whether a component says that it applies, and works. Which does not, is told.
-
-        It is tried although it says so itself: what is remembered of it may have been true only
-        while all that it needs was installed.
-        """
-        try:
-            if not applies(self.catalog.describe(component)):
-                return False
-            self.catalog.load(component)
-        except PluginError as error:
-            if self.catalog.policy.strict:
-                raise
-            self.warn(f"left out: {error.message}")
-            return False
-        return True
+def _find_names(wanted: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, str]]:
+    """The names among the specs; none for an object or code of the user."""
+    for kind, one in wanted:
+        for spec in one if isinstance(one, list) else [one]:
+            if isinstance(spec, Spec) and spec.name != "py" and not spec.name.endswith(".py"):
+                yield kind, spec.name
 
 
 def _is_same(known: Built, part: Built) -> bool:
@@ -485,19 +517,6 @@ def _told(mapping: Mapping[str, Any]) -> dict[str, Any]:
 def _own_name(stage: Spec) -> str:
     """The component of a stage, where the `name=` of the stage names the whole chain."""
     return specs.own_code(stage.config or "")[0] if stage.name == "py" else stage.name
-
-
-def _fits(kind: Kind, value: Any) -> bool:
-    """Whether an object is a component of this kind, which says where that belongs."""
-    return bool(kind.hint and kind.problem is not None and kind.problem(value) is None)
-
-
-def _how_to_write(kind: Kind) -> str:
-    """What own code of a kind has to be."""
-    methods = " or ".join(f"`{method}`" for method in kind.methods)
-    told = f"give it the method {methods}; "
-    needs = told if methods else f"{kind.target} "
-    return f"{needs}all of it stands in the reference, docs/reference/protocols.md"
 
 
 def _kept_by(value: Any) -> dict[str, Any]:

@@ -5,24 +5,23 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import cbcore
 from cbcore import provenance, specs
 from cbcore.assembly.builder import Builder
 from cbcore.assembly.fields import Layout
-from cbcore.assembly.main_score import (
+from cbcore.assembly.wiring import (
+    Data,
     check_score_fields,
-    choose_score_field,
+    choose_score,
     emits_of,
     is_guess,
     tasks_of,
+    wire,
 )
-from cbcore.assembly.missing import require_all
-from cbcore.assembly.wiring import wire
 from cbcore.components import Built
 from cbcore.environment import describe_environment
 from cbcore.exceptions import PluginContractError, UsageError
@@ -48,18 +47,6 @@ from cbcore.tokens import TokenCounter
 __all__ = ()
 
 
-class Data(NamedTuple):
-    """The data of a run: datasets, and all benchmarks with the evaluators that are recorded.
-
-    `wired` are the benchmarks of `datasets`, `added` those that came as benchmarks.
-    """
-
-    datasets: Sequence[Built]
-    wired: Sequence[Benchmark]
-    added: Sequence[Benchmark]
-    evaluators: Sequence[Built]
-
-
 def compose(
     settings: RunSettings,
     catalog: Catalog | None = None,
@@ -80,11 +67,12 @@ def compose(
     asked = list(settings.datasets)
     builder = Builder(catalog, hooks=catalog.new_hooks(), warn=warn)
     configure(settings, options, builder)
-    require_all(builder, settings.components())
+    builder.require_all(settings.components())
     systems = build_systems(settings, builder)
     tokenizer = builder.build("tokenizer", settings.tokenizer)
     data = build_data(settings, builder, tokenizer)
-    score = choose_score(settings, data, builder)
+    is_automatic = settings.evaluators is None
+    score = choose_score(settings.score, data, builder, automatic=is_automatic)
     metrics_for = functools.partial(build_metrics, settings, builder, data, len(systems))
     metrics = metrics_for(score)
     check_score_fields([metric.value for metric in metrics], data.evaluators)
@@ -100,7 +88,7 @@ def compose(
     }
     facts = {"score_field": score, "tokenizer": tokenizer.name, "settings": record}
     config = describe_run(settings, options, data, components, facts)
-    is_open = settings.score is None and settings.evaluators is not None
+    is_open = settings.score is None and not is_automatic
     runner = Runner(
         settings,
         config,
@@ -208,21 +196,6 @@ def build_data(settings: RunSettings, builder: Builder, tokenizer: Built) -> Dat
     wired = [wire(one, builder, evaluators, automatic=is_automatic) for one in datasets]
     _check_names(wired, added)
     return Data(datasets, wired, added, [*builder.evaluators, *_find_scoring(added, builder)])
-
-
-def choose_score(settings: RunSettings, data: Data, builder: Builder) -> str:
-    """The score that quality means in this run."""
-    named = Counter(benchmark.main_score for benchmark in data.added if benchmark.main_score)
-    return choose_score_field(
-        settings.score,
-        data.datasets,
-        data.evaluators,
-        [benchmark.evaluators for benchmark in data.wired],
-        automatic=settings.evaluators is None,
-        main_of_benchmarks=max(named, key=named.__getitem__, default=None),
-        catalog=builder.catalog,
-        warn=builder.warn,
-    )
 
 
 def build_metrics(
