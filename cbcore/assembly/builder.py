@@ -86,25 +86,9 @@ class Builder:
         elif isinstance(wanted, str):
             wanted = specs.parse_dataset(wanted) if kind == "dataset" else specs.parse(wanted)
         if not isinstance(wanted, Spec):
-            return self._given(kind, wanted)
+            return self._take_object(kind, wanted)
         extra = {**self.offered, **(extra or {})}
-        try:
-            return self._build_spec(kind, wanted, extra, check or self.check)
-        except ParameterError as error:
-            if any(map(specs.may_be_sweep, (wanted.config, *wanted.params.values()))):
-                self._explain_sweep(error)
-            raise
-
-    def _explain_sweep(self, error: ParameterError) -> None:
-        """Name the plugin that takes several values, if it is not in use."""
-        try:
-            self.catalog.find("command", "sweep")
-        except CBError as missing:
-            error.hint = f"several values are a sweep: {missing.message}; {missing.hint}"
-
-    def _build_spec(
-        self, kind: str, wanted: Spec, extra: Mapping[str, Any], check: binding.Check | None
-    ) -> Built:
+        check = check or self.check
         self._notice_secrets(wanted)
         if wanted.name == "py":
             part = self._own_code(kind, wanted, extra, check)
@@ -171,10 +155,10 @@ class Builder:
     ) -> Built:
         target = self.catalog.load(component)
         by_hand = component.owner is None  # registered, and perhaps a plain function
-        value, given = self._made(
+        value, given = self._call_factory(
             kind, wanted, target, extra, component.plugin, may_be_plain=by_hand
         )
-        value = self._checked(kind, value, component.plugin)
+        value = self._check(kind, value, component.plugin)
         name = _tag_of(value) or wanted.default_label
         described = value
         if isinstance(value, columns.MappedEvaluator):
@@ -210,7 +194,7 @@ class Builder:
                     "see it: take it from the environment"
                 )
 
-    def _made(
+    def _call_factory(
         self,
         kind: str,
         spec: Spec,
@@ -222,7 +206,6 @@ class Builder:
     ) -> tuple[Any, dict[str, Any]]:
         """Call the factory. What it does not know is the core's: `name=` renames any system or memory,
         and `…_column=` points any evaluator or dataset at other columns."""
-        new_name = None
         signature = signature_of(target)
         layout = Layout()
         mapping: dict[str, Any] = {}
@@ -230,25 +213,27 @@ class Builder:
             spec, layout = Layout.split_spec(spec, signature)
             mapping = layout.parameters
         elif kind == "evaluator":
-            spec, mapping = _without_columns(spec, signature)
-        if may_be_plain and (plain := own.from_function(kind, spec, target, extra)) is not None:
-            value, given = plain
-            value = _mapped(spec.name, value, mapping) if mapping else value
-            return value, {**given, **_told(mapping)}
-        knows_name = signature is not None and "name" in signature.parameters
-        if self.catalog.kind(kind).is_tested and "name" in spec.params and not knows_name:
-            new_name = str(spec.params["name"])
-            spec = attrs.evolve(spec, params={k: v for k, v in spec.params.items() if k != "name"})
+            spec, mapping = _split_columns(spec, signature)
+        plain = own.from_function(kind, spec, target, extra) if may_be_plain else None
+        new_name = None
+        takes_name = signature is not None and "name" in signature.parameters
+        if plain is None and not takes_name and self.catalog.kind(kind).is_tested:
+            params = dict(spec.params)
+            new_name = params.pop("name", None)
+            spec = attrs.evolve(spec, params=params)
         broken = functools.partial(PluginContractError, owner)
         with at_boundary(f"making the {kind} {spec.name!r}", broken):
-            bound = binding.bind(spec, target, extra=extra)
-            value = bound.make()
+            if plain is None:
+                bound = binding.bind(spec, target, extra=extra)
+                value, given = bound.make(), bound.named_arguments
+            else:
+                value, given = plain
             if kind == "dataset":
                 value = layout.apply(read_table(value), spec.name)
             elif mapping:
-                value = _mapped(spec.name, value, mapping)
-        given = {**bound.named_arguments, **_told(mapping)}
-        return (Renamed(value, new_name) if new_name else value), given
+                value = _map_columns(spec.name, value, mapping)
+        value = value if new_name is None else Renamed(value, str(new_name))
+        return value, {**given, **_record_columns(mapping)}
 
     def _own_code(
         self, kind: str, spec: Spec, extra: Mapping[str, Any] | None, check: binding.Check | None
@@ -270,44 +255,49 @@ class Builder:
         if callable(target):
             if check is not None:
                 binding.check_parameters(inner, target, check)
-            value, given = self._made(kind, inner, target, extra, written, may_be_plain=True)
+            value, given = self._call_factory(
+                kind, inner, target, extra, written, may_be_plain=True
+            )
         elif first is not None or spec.params:
             raise ParameterError(written, "is not a class or function, so it takes no parameters")
         else:
             value = target
         called = path.rpartition(":")[2]
-        value = self._checked(kind, own.with_name(self.catalog.kind(kind), value, called), written)
+        value = self._check(kind, own.with_name(self.catalog.kind(kind), value, called), written)
         name = (_tag_of(value) or called) if kind == "dataset" else value.name
         record = provenance.describe(value, name=name, given=given)
         record["component"] = written
         return Built(value, record)
 
-    def _given(self, kind: str, value: Any) -> Built:
+    def _take_object(self, kind: str, value: Any) -> Built:
         value = own.as_component(kind, value)
         value = own.with_name(self.catalog.kind(kind), value, type(value).__name__)
-        value = self._checked(kind, value, None)
+        value = self._check(kind, value, None)
         if isinstance(value, StoredData | StoredSystem):
             return Built(value, value.record)
         if kind == "dataset":
             return Built(value, provenance.describe(object(), name=_tag_of(value)))
-        with contained():  # what an object holds may be unable to be gone through
-            notice_parameters({name.lstrip("_"): kept for name, kept in _kept_by(value).items()})
+        with contained():  # attributes may be code
+            attributes = {**getattr(value, "__dict__", {}), **public_attributes(value)}
+            notice_parameters({name.lstrip("_"): one for name, one in attributes.items()})
         if isinstance(value, Chain):
-            stages = [self._given(kind, stage) for stage in value.stages]
+            stages = [self._take_object(kind, stage) for stage in value.stages]
             records = [stage.record for stage in stages]
             return Built(value, provenance.describe_chain(value, records), stages=stages)
         given: dict[str, Any] = {}
         described = value
         if isinstance(value, columns.MappedEvaluator):
             described = value.evaluator
-            given = _told({f"{field}{columns.SUFFIX}": c for field, c in value.columns.items()})
+            given = _record_columns(
+                {f"{field}{columns.SUFFIX}": c for field, c in value.columns.items()}
+            )
         if isinstance(described, Renamed):
             described = described.system
         owner = owner_of(described, self.catalog)
         record = provenance.describe(described, name=_tag_of(value), owner=owner, given=given)
         return Built(value, record)
 
-    def _checked(self, kind: str, value: Any, owner: str | None) -> Any:
+    def _check(self, kind: str, value: Any, owner: str | None) -> Any:
         """The boundary: a wrong shape is reported as its author's fault."""
         asked = self.catalog.kind(kind)
         problem = asked.find_problem(value)
@@ -480,33 +470,28 @@ def owner_of(value: Any, catalog: Catalog) -> Owner | None:
     return None
 
 
-def _without_columns(
-    spec: Spec, signature: inspect.Signature | None
-) -> tuple[Spec, dict[str, Any]]:
+def _split_columns(spec: Spec, signature: inspect.Signature | None) -> tuple[Spec, dict[str, Any]]:
     """A spec without the `…_column` parameters that its evaluator does not take, and those."""
     known = {} if signature is None else signature.parameters
     if any(p.kind is p.VAR_KEYWORD for p in known.values()):
         return spec, {}
-    mapping = {}
-    others = {}
+    mapping, others = {}, {}
     for name, value in spec.params.items():
         if name in known or not name.endswith(columns.SUFFIX):
             others[name] = value
-        elif isinstance(value, int | float):
-            mapping[name] = str(value)
         else:
-            mapping[name] = value
+            mapping[name] = str(value) if isinstance(value, int | float) else value
     return attrs.evolve(spec, params=others), mapping
 
 
-def _mapped(name: str, evaluator: Any, mapping: Mapping[str, Any]) -> Any:
+def _map_columns(name: str, evaluator: Any, mapping: Mapping[str, Any]) -> Any:
     try:
         return columns.map_columns(evaluator, **mapping)
     except (ValueError, TypeError) as error:
         raise ParameterError(name, str(error)) from error
 
 
-def _told(mapping: Mapping[str, Any]) -> dict[str, Any]:
+def _record_columns(mapping: Mapping[str, Any]) -> dict[str, Any]:
     """Columns as results record them: functions by name."""
     return {
         name: function_name(column) if callable(column) else column
@@ -517,11 +502,6 @@ def _told(mapping: Mapping[str, Any]) -> dict[str, Any]:
 def _own_name(stage: Spec) -> str:
     """The component of a stage, where the `name=` of the stage names the whole chain."""
     return specs.own_code(stage.config or "")[0] if stage.name == "py" else stage.name
-
-
-def _kept_by(value: Any) -> dict[str, Any]:
-    """What an object holds, in public or not."""
-    return {**getattr(value, "__dict__", {}), **public_attributes(value)}
 
 
 def _tag_of(examples: Any) -> str:

@@ -34,8 +34,7 @@ WORDS = {
 
 
 ALLOWED = {
-    "cbcore/_build/builder.py": {"sweep"},  # the command whose plugin takes several values
-    "cbcore/_build/main_score.py": {"f1"},  # the default score
+    "cbcore/assembly/wiring.py": {"f1"},  # the default score
     "cbcore/secrets/_names.py": {"openai"},  # variables such as OPENAI_API_KEY
     # The value of a summary that stands for a run where one line must do.
     "cbcore/_run/run.py": {"mean_score"},
