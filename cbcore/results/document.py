@@ -20,8 +20,7 @@ import attrs
 
 from cbcore.exceptions import ResultError
 from cbcore.json_data import MAX_DEPTH, to_json_safe
-from cbcore.results.eval_row import EvalRow
-from cbcore.results.examples import Texts
+from cbcore.results.eval_row import EvalRow, Texts
 from cbcore.results.sections import Section
 from cbcore.results.verdicts import Verdict
 from cbcore.secrets import hide

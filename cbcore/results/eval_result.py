@@ -13,10 +13,18 @@ from cbcore.json_data import to_json_safe
 from cbcore.names import hint
 from cbcore.results.display import FlatColumns, format_html, format_lines
 from cbcore.results.document import document_of, read_text, write_file
-from cbcore.results.eval_row import ROW_FIELDS, Counts, EvalRow, RowsBySystem
-from cbcore.results.examples import Example, PickedTexts, Texts, side_by_side
+from cbcore.results.eval_row import (
+    ROW_FIELDS,
+    Counts,
+    EvalRow,
+    Example,
+    PickedTexts,
+    RowsBySystem,
+    Texts,
+    side_by_side,
+)
 from cbcore.results.sections import Section
-from cbcore.results.summary import Estimates, Summary, sum_up
+from cbcore.results.summary import Estimates, Summary, mark_idle, sum_up
 from cbcore.results.verdicts import Verdict
 from cbcore.texts import visible_json
 
@@ -156,7 +164,7 @@ class EvalResult:
         self.summary, self.estimates = found.summary, found.estimates
         self.undecided, self.verdicts = found.undecided, found.verdicts
         self.problems = [*self.problems, *found.problems]
-        self.config = found.mark_idle(self.config, self.sections)
+        self.config = mark_idle(self.config, "metrics", found.idle.difference(self.sections))
 
     def _require_metrics(self) -> None:
         """Make the metrics again if this was read from a file."""
