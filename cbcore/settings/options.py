@@ -36,6 +36,10 @@ _TYPES: dict[Any, tuple[Any, str]] = {
 """For each type of an option: the values it takes, and its name in errors."""
 
 
+_METAVARS = {object: "SPEC", int: "N", float: "X", str: "NAME"}
+"""How `--help` shows the value of a setting that does not declare it."""
+
+
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class Option:
     """The values that a setting takes, and what a run does with them.
@@ -150,8 +154,9 @@ class Setting(Option):
 def option(*flags: str, help: str, default: Any = None, **facts: Any) -> Any:  # noqa: A002
     """A field of an attrs class that is an option. `facts` are further attributes of `Setting`.
 
-    The annotation of the field gives the type, whether there are many, and the choices. Without a
-    default it is None, or an empty list if the default is an empty tuple.
+    The annotation of the field gives the type, whether there are many, and the choices. Components
+    are not recorded. Without a default it is None, or an empty list if the default is an empty
+    tuple.
     """
     if default == ():
         default = attrs.Factory(list)
@@ -167,6 +172,9 @@ def options_of(declaring: type) -> Mapping[str, Setting]:
     for field in attrs.fields(declaring):
         if facts := field.metadata.get("option"):
             facts = {"key": field.name, **_read_annotation(annotations[field.name]), **facts}
+            kind = facts.get("type", str)
+            facts.setdefault("metavar", _METAVARS.get(kind))
+            facts.setdefault("recorded", kind is not object)  # components have their own records
             found[field.name] = Setting(name=field.name, **facts)
     return found
 

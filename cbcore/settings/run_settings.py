@@ -78,17 +78,13 @@ class RunSettings:
 
     systems: list[Any] = option(
         *("-s", "--system"),
-        metavar="SPEC",
         help='System under test; chain with "a | b". Repeatable.',
         default=(),
-        recorded=False,
     )
     datasets: list[Any] = option(
         *("-d", "--dataset"),
-        metavar="SPEC",
         help="Dataset by name, or the path of a .jsonl, .json, .csv or .parquet file. Repeatable.",
         default=(),
-        recorded=False,
     )
     fields: Mapping[str, Any] | None = option(
         "--field",
@@ -106,15 +102,11 @@ class RunSettings:
     )
     evaluators: list[Any] | None = option(
         *("-e", "--evaluator"),
-        metavar="SPEC",
         help="Evaluator; without it, those that apply to each dataset's tasks. Repeatable.",
-        recorded=False,
     )
     metrics: list[Any] | None = option(
         *("-m", "--metric"),
-        metavar="SPEC",
         help="Metric; without it, the automatic ones. Repeatable.",
-        recorded=False,
     )
     outputs: list[str] = option(
         *("-o", "--output"),
@@ -128,14 +120,12 @@ class RunSettings:
     )
     max_examples: int | None = option(
         *("-n", "--max-examples"),
-        metavar="N",
         help="Use the first N examples of each dataset, in file order.",
         at_least=1,
         keep_on_rescore=True,
     )
     sample: int | None = option(
         "--sample",
-        metavar="N",
         help="Use N examples of each dataset, chosen at random by --seed.",
         at_least=1,
         keep_on_rescore=True,
@@ -157,12 +147,10 @@ class RunSettings:
     score: str | None = option(
         "--score",
         aliases=("--score-field",),
-        metavar="NAME",
         help="The score that quality means. Default: that of the dataset or of its task.",
     )
     threshold: float = option(
         "--threshold",
-        metavar="X",
         help=f"Score that passes. Default: {DEFAULT_THRESHOLD}.",
         default=DEFAULT_THRESHOLD,
         keep_on_rescore=True,
@@ -170,7 +158,6 @@ class RunSettings:
     concurrency: int | None = option(
         "--concurrency",
         aliases=("--max-workers",),
-        metavar="N",
         help="Concurrent calls of each system.",
         at_least=1,
     )
@@ -181,9 +168,7 @@ class RunSettings:
     )
     executor: Any = option(
         "--executor",
-        metavar="SPEC",
         help="Who makes the calls, instead of threads of this process.",
-        recorded=False,
     )
     repeats: int = option(
         "--repeats",
@@ -217,13 +202,11 @@ class RunSettings:
     )
     budget_tokens: int | None = option(
         "--budget-tokens",
-        metavar="N",
         help="Stop before calls exceed N tokens; stored results are free.",
         at_least=1,
     )
     budget_usd: float | None = option(
         "--budget-usd",
-        metavar="X",
         help="Stop before calls exceed X dollars, for systems that report cost.",
         above=0,
     )
@@ -252,21 +235,17 @@ class RunSettings:
     )
     seed: int | None = option(
         "--seed",
-        metavar="N",
         help="Seed for every component that takes one.",
         keep_on_rescore=True,
         fill=True,
     )
     tokenizer: Any = option(
         "--tokenizer",
-        metavar="SPEC",
         help=f"How tokens are counted. Default: {DEFAULT_TOKENIZER}.",
         default=DEFAULT_TOKENIZER,
-        recorded=False,
     )
     text_fields: list[str] | None = option(
         "--text-field",
-        metavar="NAME",
         help="Field whose tokens count. Repeatable. Default: context, question and turns.",
         keep_on_rescore=True,
     )
@@ -281,7 +260,6 @@ class RunSettings:
     )
     cluster_column: str | None = option(
         "--cluster-column",
-        metavar="NAME",
         help="Field that names the source an example shares with others. Default: cluster.",
         keep_on_rescore=True,
     )
