@@ -87,23 +87,63 @@ class Builder:
             wanted = specs.parse_dataset(wanted) if kind == "dataset" else specs.parse(wanted)
         if not isinstance(wanted, Spec):
             return self._take_object(kind, wanted)
-        extra = {**self.offered, **(extra or {})}
-        check = check or self.check
         self._notice_secrets(wanted)
-        if wanted.name == "py":
-            part = self._own_code(kind, wanted, extra, check)
-            part.remake = Remake(kind, (wanted,), extra)
-            part.record["spec"] = blot(str(wanted))
-            return part
         if wanted.name.endswith(".py"):
             raise UsageError(
                 f"no {kind} is called {wanted.name!r}",
                 hint=f"own code is written py:FILE:NAME, as in py:{wanted}",
             )
-        component = self.find(kind, wanted.name)
-        if check is not None:
-            binding.check_parameters(wanted, self.catalog.load(component), check)
-        return self._build_named(kind, wanted, component, extra)
+        return self._build_spec(
+            kind, wanted, {**self.offered, **(extra or {})}, check or self.check
+        )
+
+    def _build_spec(
+        self, kind: str, wanted: Spec, extra: Mapping[str, Any], check: binding.Check | None
+    ) -> Built:
+        """A component by name, or own code: `py:module:Name`.
+
+        A class or function is called, a ready-made object is used as is. An own function that is
+        what a method of the kind would be is taken for that method.
+        """
+        component, called = None, ""
+        if wanted.name == "py":
+            path, first = specs.own_code(wanted.config or "")
+            owner, called = f"py:{path}", path.rpartition(":")[2]
+            if check is not None:
+                check("py", "config", path, Callable)
+            try:
+                target = usercode.import_attribute(path)
+            except ValueError as error:
+                raise UsageError(f"{owner}: {error}") from error
+            spec = Spec(name=owner, config=first, params=wanted.params)
+        else:
+            component = self.find(kind, wanted.name)
+            target, owner, spec = self.catalog.load(component), component.plugin, wanted
+        value: Any = target
+        given: dict[str, Any] = {}
+        if callable(target):
+            if check is not None:
+                binding.check_parameters(spec, target, check)
+            is_own = component is None or component.owner is None
+            value, given = self._call_factory(kind, spec, target, extra, owner, is_own=is_own)
+        elif spec.config is not None or spec.params:
+            raise ParameterError(owner, "is not a class or function, so it takes no parameters")
+        if component is None:
+            value = own.with_name(self.catalog.kind(kind), value, called)
+        value = self._check(kind, value, owner)
+        described = _without_columns(value)
+        name = _tag_of(value) or called or wanted.default_label
+        record = provenance.describe(described, name=name, component=component, given=given)
+        record["spec"] = blot(str(wanted))
+        if component is None:
+            record["component"] = owner
+            return Built(value, record, remake=Remake(kind, (wanted,), extra))
+        if kind == "evaluator" and (emits := getattr(described, "emits", None) or component.emits):
+            record["emits"] = to_json_safe(list(emits))
+        if component.owner is None:  # another process does not have what is registered here
+            return Built(value, record, component)
+        named = attrs.evolve(wanted, name=component.qualified_name)
+        return Built(value, record, component, remake=Remake(kind, (named,), extra))
 
     def find(self, kind: str, name: str) -> Component:
         """The component of that name, looked up once. Raises as `Catalog.find`."""
@@ -150,33 +190,6 @@ class Builder:
         signature = signature_of(target) if callable(target) else None
         return {} if signature is None else signature.parameters
 
-    def _build_named(
-        self, kind: str, wanted: Spec, component: Component, extra: Mapping[str, Any]
-    ) -> Built:
-        target = self.catalog.load(component)
-        by_hand = component.owner is None  # registered, and perhaps a plain function
-        value, given = self._call_factory(
-            kind, wanted, target, extra, component.plugin, may_be_plain=by_hand
-        )
-        value = self._check(kind, value, component.plugin)
-        name = _tag_of(value) or wanted.default_label
-        described = value
-        if isinstance(value, columns.MappedEvaluator):
-            described = value.evaluator
-        elif isinstance(value, MappedDataset):
-            described = value.dataset
-        record = provenance.describe(described, name=name, component=component, given=given)
-        record["spec"] = blot(str(wanted))
-        if kind == "evaluator":
-            emits = getattr(described, "emits", None) or component.emits
-            if emits:
-                record["emits"] = to_json_safe(list(emits))
-        remake = None
-        if not by_hand:
-            named = attrs.evolve(wanted, name=component.qualified_name)
-            remake = Remake(kind, (named,), extra)
-        return Built(value, record, component, remake=remake)
-
     def _notice_secrets(self, spec: Spec) -> None:
         """Remember secret parameters, to keep them out of what is written."""
         notice_parameters({"": spec.config, **spec.params})
@@ -202,7 +215,7 @@ class Builder:
         extra: Mapping[str, Any] | None,
         owner: str,
         *,
-        may_be_plain: bool,
+        is_own: bool,
     ) -> tuple[Any, dict[str, Any]]:
         """Call the factory. What it does not know is the core's: `name=` renames any system or memory,
         and `…_column=` points any evaluator or dataset at other columns."""
@@ -214,7 +227,7 @@ class Builder:
             mapping = layout.parameters
         elif kind == "evaluator":
             spec, mapping = _split_columns(spec, signature)
-        plain = own.from_function(kind, spec, target, extra) if may_be_plain else None
+        plain = own.from_function(kind, spec, target, extra) if is_own else None
         new_name = None
         takes_name = signature is not None and "name" in signature.parameters
         if plain is None and not takes_name and self.catalog.kind(kind).is_tested:
@@ -235,40 +248,6 @@ class Builder:
         value = value if new_name is None else Renamed(value, str(new_name))
         return value, {**given, **_record_columns(mapping)}
 
-    def _own_code(
-        self, kind: str, spec: Spec, extra: Mapping[str, Any] | None, check: binding.Check | None
-    ) -> Built:
-        """`py:module:Name`: a class or function is called, a ready-made object is used as is.
-
-        A function that is what a method of the kind would be is taken for that method.
-        """
-        path, first = specs.own_code(spec.config or "")
-        written = f"py:{path}"
-        if check is not None:
-            check("py", "config", path, Callable)
-        try:
-            target = usercode.import_attribute(path)
-        except ValueError as error:
-            raise UsageError(f"{written}: {error}") from error
-        given: dict[str, Any] = {}
-        inner = Spec(name=written, config=first, params=spec.params)
-        if callable(target):
-            if check is not None:
-                binding.check_parameters(inner, target, check)
-            value, given = self._call_factory(
-                kind, inner, target, extra, written, may_be_plain=True
-            )
-        elif first is not None or spec.params:
-            raise ParameterError(written, "is not a class or function, so it takes no parameters")
-        else:
-            value = target
-        called = path.rpartition(":")[2]
-        value = self._check(kind, own.with_name(self.catalog.kind(kind), value, called), written)
-        name = (_tag_of(value) or called) if kind == "dataset" else value.name
-        record = provenance.describe(value, name=name, given=given)
-        record["component"] = written
-        return Built(value, record)
-
     def _take_object(self, kind: str, value: Any) -> Built:
         value = own.as_component(kind, value)
         value = own.with_name(self.catalog.kind(kind), value, type(value).__name__)
@@ -285,9 +264,8 @@ class Builder:
             records = [stage.record for stage in stages]
             return Built(value, provenance.describe_chain(value, records), stages=stages)
         given: dict[str, Any] = {}
-        described = value
+        described = _without_columns(value)
         if isinstance(value, columns.MappedEvaluator):
-            described = value.evaluator
             given = _record_columns(
                 {f"{field}{columns.SUFFIX}": c for field, c in value.columns.items()}
             )
@@ -438,9 +416,8 @@ class Builder:
         self, kind: str, component: Component, extra: Mapping[str, Any] | None = None
     ) -> Built:
         """A component that the user did not ask for by name: its record has no spec."""
-        extra = {**self.offered, **(extra or {})}
-        part = self._build_named(kind, Spec(component.qualified_name), component, extra)
-        part.record.pop("spec", None)
+        part = self.build(kind, Spec(component.qualified_name), extra)
+        part.record.pop("spec")
         return part
 
 
@@ -489,6 +466,13 @@ def _map_columns(name: str, evaluator: Any, mapping: Mapping[str, Any]) -> Any:
         return columns.map_columns(evaluator, **mapping)
     except (ValueError, TypeError) as error:
         raise ParameterError(name, str(error)) from error
+
+
+def _without_columns(value: Any) -> Any:
+    """The evaluator or dataset whose columns are mapped; anything else as it is."""
+    if isinstance(value, columns.MappedEvaluator):
+        return value.evaluator
+    return value.dataset if isinstance(value, MappedDataset) else value
 
 
 def _record_columns(mapping: Mapping[str, Any]) -> dict[str, Any]:
