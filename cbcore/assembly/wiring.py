@@ -71,7 +71,7 @@ class Emitted(NamedTuple):
 
     @classmethod
     def by(cls, evaluators: Iterable[Built]) -> Emitted:
-        found = [tuple(_declared(part, "emits")) for part in evaluators]
+        found = [emits_of(part) for part in evaluators]
         scores = tuple(score for of_one in found for score in of_one)
         return cls(scores, all(found), next(iter(found), ()))
 
@@ -176,7 +176,7 @@ def _declared(evaluator: Built, field: str) -> Sequence[str]:
 
 def _scores_of_task(dataset: Built, evaluators: Iterable[Built]) -> list[str]:
     declared = [
-        (_declared(evaluator, "applies_to"), _declared(evaluator, "emits"))
+        (_declared(evaluator, "applies_to"), emits_of(evaluator))
         for evaluator in evaluators
         if evaluator.component and evaluator.component.owner  # a plugin's
     ]
@@ -246,8 +246,8 @@ def _check_one_emits(score: str, evaluators: Iterable[Built]) -> None:
 
 
 def emits_of(evaluator: Built) -> tuple[str, ...]:
-    """The scores that an evaluator itself declares."""
-    return tuple(getattr(evaluator.value, "emits", None) or ())
+    """The scores that an evaluator, or else its component, declares."""
+    return tuple(_declared(evaluator, "emits"))
 
 
 def check_score_fields(metrics: Sequence[Any], evaluators: Sequence[Built]) -> None:

@@ -9,7 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import attrs
 import pluggy
@@ -21,10 +21,6 @@ from cbcore.components import Component, Owner
 from cbcore.exceptions import CBError, PluginContractError, PluginError
 from cbcore.secrets import redact
 from cbcore.texts import visible
-
-Function: TypeAlias = Callable[..., Any]
-Report: TypeAlias = Callable[[str], None]
-Errors: TypeAlias = type[Exception] | tuple[()]
 
 _OFF = ("", "0", "false", "no", "off")
 _UNMARKED: pluggy.HookimplOpts = vars(hookspecs.hookimpl(lambda: None))["cb_impl"]
@@ -91,16 +87,15 @@ class HookManager(pluggy.PluginManager):
 
     def _contain(self, hook: str, impl: pluggy.HookImpl) -> None:
         """Let an implementation of a contained hook report its exception instead of raising it."""
-        through: Errors = ()
         if hook == "cb_configure":  # a `CBError` refuses the run
-            through = CBError
-            report = functools.partial(self.failed.__setitem__, impl.plugin_name.partition(":")[0])
+            note = functools.partial(self.failed.__setitem__, impl.plugin_name.partition(":")[0])
+            contain = _Contained(impl.function, note, CBError)
         elif hook in hookspecs.CONTAINED:
-            report = functools.partial(_report, f"{hook} of {impl.plugin_name}")
+            note = functools.partial(_warn, f"{hook} of {impl.plugin_name}")
+            contain = _Contained(impl.function, note, ())
         else:
             return
-        contain = _contain_wrapper if impl.wrapper else _contain_call
-        impl.function = contain(impl.function, report, through)  # type: ignore[misc]
+        impl.function = contain.wrap if impl.wrapper else contain.call  # type: ignore[misc]
 
     def _trace_calls(self) -> None:
         """Print every call of a hook on standard error: implementations, duration, outcome."""
@@ -121,36 +116,32 @@ class HookManager(pluggy.PluginManager):
         self.add_hookcall_monitoring(before, after)
 
 
-def _contain_call(function: Function, report: Report, through: Errors) -> Function:
-    has_failed = False
+@attrs.define
+class _Contained:
+    """An implementation of a hook that is left out once it has failed.
 
-    @functools.wraps(function)
-    def call(*arguments: Any) -> Any:
-        nonlocal has_failed
-        if has_failed:
+    `note` gets what it raised, but for errors in `through`, which are raised.
+    """
+
+    function: Callable[..., Any]
+    note: Callable[[str], None]
+    through: type[Exception] | tuple[()]
+    has_failed: bool = False
+
+    def call(self, *arguments: Any) -> Any:
+        if self.has_failed:
             return None
         with contained() as attempt:
-            return function(*arguments)
-        if isinstance(attempt.error, through):
-            raise attempt.error
-        has_failed = True
-        report(attempt.reason)
+            return self.function(*arguments)
+        self._fail(attempt)
         return None
 
-    return call
-
-
-def _contain_wrapper(function: Function, report: Report, through: Errors) -> Function:
-    """A wrapper that passes the inner result on if the original one fails, before or after it."""
-    has_failed = False
-
-    @functools.wraps(function)
-    def wrap(*arguments: Any) -> Generator[None, Any, Any]:
-        nonlocal has_failed
+    def wrap(self, *arguments: Any) -> Generator[None, Any, Any]:
+        """The function as a wrapper: if it fails, before or after, the inner result is passed on."""
         wrapper = None
         with contained() as attempt:
-            if not has_failed:
-                wrapper = function(*arguments)
+            if not self.has_failed:
+                wrapper = self.function(*arguments)
                 next(wrapper)
         result = yield
         if wrapper is not None and attempt.error is None:
@@ -160,17 +151,18 @@ def _contain_wrapper(function: Function, report: Report, through: Errors) -> Fun
                 except StopIteration as stop:
                     return stop.value
                 raise RuntimeError("it yields twice")
-        if isinstance(attempt.error, through):
-            raise attempt.error
         if attempt.error is not None:
-            has_failed = True
-            report(attempt.reason)
+            self._fail(attempt)
         return result
 
-    return wrap
+    def _fail(self, attempt: contained) -> None:
+        if isinstance(attempt.error, self.through):
+            raise attempt.error
+        self.has_failed = True
+        self.note(attempt.reason)
 
 
-def _report(what: str, reason: str) -> None:
+def _warn(what: str, reason: str) -> None:
     get_logger().warning(f"{what} failed and is left out for the rest of the run: {reason}")
 
 
