@@ -416,6 +416,7 @@ class Builder:
         self, kind: str, component: Component, extra: Mapping[str, Any] | None = None
     ) -> Built:
         """A component that the user did not ask for by name: its record has no spec."""
+        self._found[kind, component.qualified_name] = component
         part = self.build(kind, Spec(component.qualified_name), extra)
         part.record.pop("spec")
         return part

@@ -59,7 +59,7 @@ def compose(
     a `settings.dry_run`, nothing is written.
     """
     notice_environment()
-    warn = _once(warn or _log_warning)
+    warn = functools.cache(warn or _log_warning)  # which calls it once for each text
     catalog = catalog or default_catalog()
     settings = settings.copy()
     options = read_plugin_options(settings.plugin_options, catalog)
@@ -172,9 +172,22 @@ def _fill(settings: RunSettings, options: Mapping[PluginOption, Any]) -> dict[st
 
 def build_systems(settings: RunSettings, builder: Builder) -> list[Built]:
     """The systems of the run. Raises `UsageError` if there are none, or two of one name."""
-    systems = [builder.system(wanted) for wanted in settings.systems]
-    _check_systems(systems)
-    return systems
+    if not settings.systems:
+        here = "; `cb run .` runs cb.yaml of this folder" if Path("cb.yaml").is_file() else ""
+        raise UsageError(
+            "a run needs at least one system", hint=f"`cb list systems` shows them{here}"
+        )
+    systems: dict[str, Built] = {}
+    for wanted in settings.systems:
+        built = builder.system(wanted)
+        if built.name in systems:
+            secret = "; what comes from ${…} is kept secret, and no name" * (HIDDEN in built.name)
+            raise UsageError(
+                f"two systems are called {built.name!r}, so their rows could not be told apart",
+                hint=f"give one of them another name: …,name=other{secret}",
+            )
+        systems[built.name] = built
+    return list(systems.values())
 
 
 def build_data(settings: RunSettings, builder: Builder, tokenizer: Built) -> Data:
@@ -227,8 +240,9 @@ def describe_run(
     facts: Mapping[str, Any],
 ) -> RunConfig:
     """How the run is made, for its result: its settings, components and plugins' options."""
+    random = os.urandom(3).hex()
     config: dict[str, Any] = {
-        "run_id": settings.run_id or _new_run_id(),
+        "run_id": settings.run_id or time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + random,
         "cbcore": cbcore.__version__,
         "started": now(),
         **{kind: [part.record for part in parts] for kind, parts in components.items()},
@@ -286,35 +300,13 @@ def make_record(
 def _find_scoring(benchmarks: Sequence[Benchmark], builder: Builder) -> list[Built]:
     """The evaluators that emit the main score of a benchmark and are not known to the builder."""
     known = {id(evaluator.value) for evaluator in builder.evaluators}
-    found: list[Built] = []
+    found: dict[int, Built] = {}
     for benchmark in benchmarks:
         for evaluator in benchmark.evaluators:
             is_new = evaluator.record and id(evaluator.value) not in known
             if is_new and benchmark.main_score in emits_of(evaluator):
-                known.add(id(evaluator.value))
-                found.append(evaluator)
-    return found
-
-
-def _new_run_id() -> str:
-    return time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(3).hex()
-
-
-def _check_systems(systems: Sequence[Built]) -> None:
-    if not systems:
-        here = "; `cb run .` runs cb.yaml of this folder" if Path("cb.yaml").is_file() else ""
-        raise UsageError(
-            "a run needs at least one system", hint=f"`cb list systems` shows them{here}"
-        )
-    seen: set[str] = set()
-    for part in systems:
-        if part.name in seen:
-            secret = "; what comes from ${…} is kept secret, and no name" * (HIDDEN in part.name)
-            raise UsageError(
-                f"two systems are called {part.name!r}, so their rows could not be told apart",
-                hint=f"give one of them another name: …,name=other{secret}",
-            )
-        seen.add(part.name)
+                found[id(evaluator.value)] = evaluator
+    return list(found.values())
 
 
 def _check_names(wired: Sequence[Benchmark], added: Sequence[Benchmark]) -> None:
@@ -330,15 +322,3 @@ def _log_warning(message: str) -> None:
     from cbcore._logging import get_logger
 
     get_logger().warning(message)
-
-
-def _once(warn: Callable[[str], None]) -> Callable[[str], None]:
-    """The same, but for a text that was told already."""
-    told: set[str] = set()
-
-    def tell(message: str) -> None:
-        if message not in told:
-            told.add(message)
-            warn(message)
-
-    return tell
