@@ -76,7 +76,7 @@ class Builder:
         """A component from a spec string, a Spec, or an object that already is one.
 
         `extra` are values for parameters of these names, if it has them. `check` gets each
-        parameter of a spec that somebody else wrote, before it is bound, and the path of own code,
+        parameter of an untrusted spec, before it is bound, and the path of own code,
         before it is imported; it raises `CBError` to refuse one.
         """
         if isinstance(wanted, Built):
@@ -140,7 +140,7 @@ class Builder:
             return Built(value, record, remake=Remake(kind, (wanted,), extra))
         if kind == "evaluator" and (emits := getattr(described, "emits", None) or component.emits):
             record["emits"] = to_json_safe(list(emits))
-        if component.owner is None:  # another process does not have what is registered here
+        if component.owner is None:  # it is registered in this process only
             return Built(value, record, component)
         named = attrs.evolve(wanted, name=component.qualified_name)
         return Built(value, record, component, remake=Remake(kind, (named,), extra))
@@ -332,7 +332,7 @@ class Builder:
         return Built(value, record, stages=parts, remake=remake)
 
     def dataset(self, wanted: Any, extra: Mapping[str, Any], layout: Layout) -> Built:
-        """A dataset in which the fields of the run stand where systems look for them.
+        """A dataset with the fields that the run maps.
 
         What is said in its own spec goes before the `layout` of the run.
         """

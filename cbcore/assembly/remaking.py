@@ -30,7 +30,7 @@ _CODE_OR_PLACE = re.compile(
 class Remake:
     """Builds a component of a kind from the specs of its stages, in any process.
 
-    The specs name plugins, so that no policy is needed to tell whose component is meant. `offered`
+    The specs name plugins, so that no policy is needed to find a component. `offered`
     is what the builder of the run had for every component that takes it.
     """
 
@@ -51,7 +51,7 @@ class Remake:
 
 
 def check_untrusted(component: str, name: str, value: Any, annotation: Any) -> None:
-    """Refuse a value of somebody else's result that names a program, an address, a key or a file.
+    """Refuse a value in an untrusted result that names a program, an address, a key or a file.
 
     A `Check` of `cbcore.binding`.
     """
@@ -71,7 +71,7 @@ def _texts(value: Any) -> Iterator[str]:
         yield str(value)
 
 
-def remade_metric(builder: Builder, record: Mapping[str, Any]) -> Any:
+def remake_metric(builder: Builder, record: Mapping[str, Any]) -> Any:
     """A metric as it is recorded, made by the plugin that is installed, or a `ResultError`."""
     name, plugin = record.get("name"), record.get("plugin")
     if plugin == "python":

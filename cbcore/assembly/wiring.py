@@ -86,7 +86,7 @@ class Emitted(NamedTuple):
         return score in self.scores or not self.complete
 
     def require(self, score: str, where: str) -> None:
-        """Refuse a score that nobody emits."""
+        """Refuse a score that no evaluator emits."""
         if self.may_have(score):
             return
         listed = ", ".join(self.scores) if self.scores else "none, as no evaluator applies"
@@ -130,7 +130,7 @@ def choose_score(wanted: str | None, data: Data, builder: Builder, *, automatic:
 def _default_or_first(emitted: Emitted) -> str:
     """F1 where it is declared, else the first score of the first evaluator.
 
-    Where that evaluator declares none, F1 stands for it until rows have scores.
+    Where that evaluator declares none, it is F1 until rows have scores.
     """
     if DEFAULT_SCORE_FIELD in emitted.scores or not emitted.first:
         return DEFAULT_SCORE_FIELD
@@ -214,7 +214,7 @@ def _main_score(
 
 
 def _only_one(evaluators: Sequence[Built], catalog: Catalog) -> str:
-    """The first score of what was asked for, or of the only evaluator there is.
+    """The first score of the evaluators named by the user, or of the only evaluator.
 
     Of several that were merely installed, which comes first is nothing a number may rest on.
     """
@@ -235,7 +235,7 @@ def _only_one(evaluators: Sequence[Built], catalog: Catalog) -> str:
 
 
 def _check_one_emits(score: str, evaluators: Iterable[Built]) -> None:
-    """Refuse two evaluators that nobody asked for and that both emit what quality means."""
+    """Refuse two automatic evaluators that both emit the main score."""
     counted = Counter(e.name for e in evaluators if e.is_automatic and score in emits_of(e))
     if len(counted) > 1:
         raise UsageError(
@@ -251,7 +251,7 @@ def emits_of(evaluator: Built) -> tuple[str, ...]:
 
 
 def check_score_fields(metrics: Sequence[Any], evaluators: Sequence[Built]) -> None:
-    """Refuse a metric of a score that nobody emits."""
+    """Refuse a metric of a score that no evaluator emits."""
     if not evaluators:
         return  # nothing is scored at all, which was said already
     emitted = Emitted.by(evaluators)

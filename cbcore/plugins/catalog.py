@@ -188,7 +188,7 @@ class Catalog:
         A plugin may replace a component of the core by offering the same name. Raises
         `DuplicateNameError` if two plugins offer the name, or one that is registered too,
         `PluginLoadError` if only a plugin offers it that cannot be used, and
-        `UnknownComponentError` if nobody offers it.
+        `UnknownComponentError` if no plugin offers it.
         """
         owner, _, bare = name.rpartition("/")
         matches = self._match(kind, bare, owner)
@@ -210,7 +210,7 @@ class Catalog:
         return [c for c in self.list_known(kind) if _key(c) == wanted and _is_from(c, owner)]
 
     def _describe_unknown(self, kind: str, name: str) -> UnknownComponentError:
-        """The error for a name that nobody offers, with suggestions. Imports no hook module."""
+        """The error for an unknown name, with suggestions. Imports no hook module."""
         known = [component.name for component in self.list_known(kind)]
         near = names.near_matches(name.rpartition("/")[2], known)
         error = UnknownComponentError(kind, name, near)
@@ -230,7 +230,7 @@ class Catalog:
         installed = {names.canonical(plugin.name) for plugin in self.plugins}
         packages: list[str] = []
         for component in self.components("directory"):
-            with contained():  # without a hint, the error stands
+            with contained():  # the error is still raised, without a hint
                 directory: Any = self.load(component)
                 packages += directory(kind, name)
         return [p for p in packages if names.canonical(p) not in installed]
@@ -285,7 +285,7 @@ class Catalog:
     def new_hooks(self) -> HookManager:
         """A hook manager for one run, with the hook modules of all usable plugins.
 
-        Warns of each plugin whose hook modules are left out because it is broken.
+        Warns of each broken plugin, whose hook modules are left out.
         """
         hooks = HookManager()
         for name, module in reversed(self.load_hook_modules()):  # pluggy calls the last one first

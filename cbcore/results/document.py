@@ -51,7 +51,7 @@ _PARTS: dict[str, Any] = {
     "problems": list[str],
     "sections": dict[str, Any],
 }
-"""The parts of a result beside its rows and texts."""
+"""The parts of a result next to its rows and texts."""
 
 _RECORD: dict[str, Any] = {
     **dict.fromkeys(("name", "plugin", "version", "component"), str),

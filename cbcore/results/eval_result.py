@@ -63,7 +63,7 @@ class RunConfig(TypedDict, total=False):
     state_reason: Annotated[str, "why it did not finish; only then"]
     spent: Annotated[dict[str, float], "`tokens` and `usd` of the calls; with a budget"]
     repeated_calls: Annotated[int, "calls repeated after a worker was lost; with an executor"]
-    rescored_from: Annotated[str, "the run whose outputs were scored anew; only then"]
+    rescored_from: Annotated[str, "the run whose outputs were scored again; only then"]
     failures: Annotated[
         dict[str, str], "why the data of a benchmark ended early, by its name; only then"
     ]
@@ -109,7 +109,7 @@ class EvalResult:
         return grouped
 
     def counts(self, score_field: str | None = None) -> dict[str, Counts]:
-        """Scored, errored, cached and total rows per system, for one score or for any."""
+        """Scored, failed, cached and total rows per system, for one score or for any."""
         numbers = {system: [0, 0, 0, 0] for system in self.summary}
         for row in self.rows:  # one at a time: of a large run, they are on disk
             has_score = score_field in row.scores if score_field else bool(row.scores)

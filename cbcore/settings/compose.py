@@ -310,7 +310,7 @@ def _find_scoring(benchmarks: Sequence[Benchmark], builder: Builder) -> list[Bui
 
 
 def _check_names(wired: Sequence[Benchmark], added: Sequence[Benchmark]) -> None:
-    """Refuse two benchmarks whose rows could not be told apart."""
+    """Refuse two benchmarks of one name."""
     seen = {benchmark.name for benchmark in wired}
     for benchmark in added:
         if benchmark.name in seen:

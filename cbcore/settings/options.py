@@ -51,7 +51,7 @@ class Option:
       and ready-made components. With `many`, a list of such values.
     - `at_least`, `above`, `at_most`, `choices`: the values that are allowed.
     - `parse`: makes a value of a text, or raises ValueError that ends the sentence "NAME …".
-    - `recorded`: whether the result tells its value.
+    - `recorded`: whether the result records its value.
     - `keep_on_rescore`: `cb rescore` uses the value of the run that it scores.
     - `fill`: a parameter of its name, of any component, gets the value unless its spec sets it.
       `name` is that name, if it is not the key.

@@ -223,7 +223,7 @@ class _Reader:
     def _read_spec(self, key: str, item: Any) -> Any:
         """One item of a list: a string, or one string with parameters; systems may be chains.
 
-        Parameters beside a chain belong to its last stage, whose `name` names the chain.
+        Parameters next to a chain belong to its last stage, whose `name` names the chain.
         """
         text, params = (item, {}) if isinstance(item, str) else self._read_pair(key, item)
         if key == "systems":
