@@ -198,22 +198,17 @@ class Distribution:
 
     @cached_property
     def _headers(self) -> tuple[dict[str, list[str]], str]:
-        """Its METADATA headers, and why they cannot be read."""
-        with contained() as attempt:
-            return self._read_headers(), ""
-        return {}, attempt.reason
-
-    def _read_headers(self) -> dict[str, list[str]]:
-        """The header block of METADATA, without the description below it."""
-        text = self.read_text("METADATA") or ""
+        """The headers of METADATA, and why they cannot be read."""
         headers: dict[str, list[str]] = {}
-        for line in text.partition("\n\n")[0].splitlines():
-            key, colon, value = line.partition(":")
-            if colon and not line[0].isspace():
-                headers.setdefault(key.lower(), []).append(value.strip())
-        if "name" not in headers:
-            raise ValueError("it is missing or has no name")
-        return headers
+        with contained() as attempt:
+            text = self.read_text("METADATA") or ""
+            for line in text.partition("\n\n")[0].splitlines():  # the description follows
+                key, colon, value = line.partition(":")
+                if colon and not line[0].isspace():
+                    headers.setdefault(key.lower(), []).append(value.strip())
+            if "name" not in headers:
+                raise ValueError("it is missing or has no name")
+        return headers, attempt.reason
 
     def _header(self, name: str) -> str:
         return self._headers[0].get(name, [""])[0]
