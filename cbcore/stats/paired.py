@@ -190,16 +190,6 @@ def _t_test(value: float, stderr: float, df: float) -> float:
     return t_two_sided(value / stderr, df)
 
 
-def paired_p_value(
-    differences: Sequence[float],
-    groups: Sequence[Hashable] | None = None,
-    *,
-    reach: float | None = None,
-) -> float:
-    """The p-value of `paired_test`."""
-    return paired_test(differences, groups, reach=reach)[0]
-
-
 def paired_test(
     differences: Sequence[float],
     groups: Sequence[Hashable] | None = None,
