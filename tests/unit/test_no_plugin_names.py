@@ -36,10 +36,6 @@ WORDS = {
 ALLOWED = {
     "cbcore/assembly/wiring.py": {"f1"},  # the default score
     "cbcore/secrets/_names.py": {"openai"},  # variables such as OPENAI_API_KEY
-    # The value of a summary that stands for a run where one line must do.
-    "cbcore/_run/run.py": {"mean_score"},
-    "cbcore/cli/saved_run_commands.py": {"mean_score"},
-    "cbcore/merging/__init__.py": {"mean_score"},
 }
 """Names by file, each with its reason."""
 
