@@ -14,7 +14,6 @@ import attrs
 from cbcore import binding, columns, provenance, specs, usercode
 from cbcore.assembly import user_functions as own
 from cbcore.assembly.fields import Layout, MappedDataset, check_own_data, read_table
-from cbcore.assembly.remaking import Remake
 from cbcore.assembly.wiring import named_score, scores_of_task
 from cbcore.boundary import at_boundary, contained
 from cbcore.chains import Chain, Renamed, chain
@@ -31,9 +30,9 @@ from cbcore.exceptions import (
 from cbcore.introspection import function_name, public_attributes, signature_of
 from cbcore.json_data import to_json_safe
 from cbcore.kinds import KINDS, Kind
-from cbcore.plugins import Catalog
+from cbcore.plugins import Catalog, read_distributions
 from cbcore.plugins.manager import HookManager
-from cbcore.plugins.policy import check_evaluators
+from cbcore.plugins.policy import PluginPolicy, check_evaluators
 from cbcore.secrets import Secret, blot, can_be_blotted, names_secret, notice_parameters
 from cbcore.specs import Spec
 from cbcore.store.stand_ins import StoredData, StoredSystem
@@ -420,6 +419,28 @@ class Builder:
         part = self.build(kind, Spec(component.qualified_name), extra)
         part.record.pop("spec")
         return part
+
+
+@attrs.frozen(eq=False, repr=False)
+class Remake:
+    """Builds a component of a kind from the specs of its stages, in any process.
+
+    The specs name plugins, so that no policy is needed to find a component. `offered`
+    is what the builder of the run had for every component that takes it.
+    """
+
+    kind: str
+    stages: tuple[Spec, ...]
+    offered: Mapping[str, Any] = attrs.Factory(dict)
+
+    def __call__(self) -> Any:
+        named = [stage.name for stage in self.stages if stage.name != "py"]
+        plugins = {name.partition("/")[0] for name in named}
+        catalog = Catalog(read_distributions(), PluginPolicy(only=frozenset(plugins)))
+        builder = Builder(catalog, offered=self.offered)
+        if len(self.stages) > 1:
+            return builder.system(list(self.stages)).value
+        return builder.build(self.kind, self.stages[0]).value
 
 
 def _find_names(wanted: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, str]]:

@@ -1,53 +1,23 @@
-"""Components built again: in a worker, or from the record in a result."""
+"""Metrics built again from the record in a result."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import attrs
+from typing import Any
 
 from cbcore import binding
+from cbcore.assembly.builder import Builder
 from cbcore.components import Component
 from cbcore.exceptions import CBError, ParameterError, ResultError
-from cbcore.plugins import Catalog, read_distributions
-from cbcore.plugins.policy import PluginPolicy
 from cbcore.specs import Spec
-
-if TYPE_CHECKING:
-    from cbcore.assembly.builder import Builder
 
 _HINT = "set them by hand: result.metrics = […]"
 _CODE_OR_PLACE = re.compile(
     r"^py:|(^|:)[/\\]|(^|[:/\\])(~|\.\.)|[^:]:[^\W\d][\w.]*\Z", re.IGNORECASE
 )
 """Own code, an address, a path that is not relative, or a function in a module."""
-
-
-@attrs.frozen(eq=False, repr=False)
-class Remake:
-    """Builds a component of a kind from the specs of its stages, in any process.
-
-    The specs name plugins, so that no policy is needed to find a component. `offered`
-    is what the builder of the run had for every component that takes it.
-    """
-
-    kind: str
-    stages: tuple[Spec, ...]
-    offered: Mapping[str, Any] = attrs.Factory(dict)
-
-    def __call__(self) -> Any:
-        from cbcore.assembly.builder import Builder
-
-        named = [stage.name for stage in self.stages if stage.name != "py"]
-        plugins = {name.partition("/")[0] for name in named}
-        catalog = Catalog(read_distributions(), PluginPolicy(only=frozenset(plugins)))
-        builder = Builder(catalog, offered=self.offered)
-        if len(self.stages) > 1:
-            return builder.system(list(self.stages)).value
-        return builder.build(self.kind, self.stages[0]).value
 
 
 def check_untrusted(component: str, name: str, value: Any, annotation: Any) -> None:
