@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from cbcore.assembly.builder import Builder
-from cbcore.assembly.remaking import check_untrusted, remade_metric
+from cbcore.assembly.remaking import check_untrusted, remake_metric
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.names import hint
 from cbcore.plugins import default_catalog
@@ -200,7 +200,7 @@ def _datasets(dataset: Any) -> list[Any]:
     return [dataset]
 
 
-def render(result: EvalResult, reporter: str = "html") -> str:
+def render(result: EvalResult, reporter: str) -> str:
     """A result as the text of an installed reporter, named as for `--output`."""
     part = Builder(default_catalog()).build("reporter", reporter)
     if not hasattr(part.value, "render"):
@@ -232,7 +232,7 @@ def metrics_of(
     metrics = []
     for record in config.get("metrics") or ():
         try:
-            metrics.append(remade_metric(builder, record))
+            metrics.append(remake_metric(builder, record))
         except ResultError as error:
             if problems is None:
                 raise

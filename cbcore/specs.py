@@ -24,7 +24,7 @@ from cbcore import secrets
 from cbcore.exceptions import SpecError
 from cbcore.files import FILE_SUFFIXES, is_address, notice_address
 
-__all__ = ("Spec", "may_be_sweep", "parse", "parse_chain", "parse_dataset")
+__all__ = ("Spec", "parse", "parse_chain", "parse_dataset")
 
 # A colon ends a name (`mine:data.jsonl`), unless the text can only be a path: `./a:b.jsonl`, `C:\\`.
 # Behind the file of an address there may be a query: what signs it.
@@ -188,14 +188,6 @@ def _split(text: str, separator: str, whole: str) -> Iterator[str]:
     if quote or closers:
         raise _refused(whole, f"a {quote or closers[-1]} is missing")
     yield text[start:]
-
-
-def may_be_sweep(value: Any) -> bool:
-    """Whether a value looks like several: a range such as `50..400/50`, or a list."""
-    if not isinstance(value, str):
-        return isinstance(value, list)
-    text = value.strip()
-    return re.match(rf"{_ONE}\.\.", text) is not None or (text[:1], text[-1:]) == ("[", "]")
 
 
 def split_list(text: str) -> list[str]:

@@ -10,7 +10,7 @@ A plugin uses this in `cb_configure`:
 """
 
 from cbcore.assembly.builder import Builder
-from cbcore.assembly.main_score import tasks_of
+from cbcore.assembly.wiring import tasks_of
 from cbcore.components import Built
 from cbcore.run.examples import Benchmark
 

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import inspect
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -14,8 +14,7 @@ import attrs
 from cbcore import binding, columns, provenance, specs, usercode
 from cbcore.assembly import user_functions as own
 from cbcore.assembly.fields import Layout, MappedDataset, check_own_data, read_table
-from cbcore.assembly.main_score import named_score, scores_of_task
-from cbcore.assembly.remake import Remake
+from cbcore.assembly.wiring import named_score, scores_of_task
 from cbcore.boundary import at_boundary, contained
 from cbcore.chains import Chain, Renamed, chain
 from cbcore.components import Built, Component, Owner
@@ -25,14 +24,15 @@ from cbcore.exceptions import (
     ParameterError,
     PluginContractError,
     PluginError,
+    UnknownComponentError,
     UsageError,
 )
 from cbcore.introspection import function_name, public_attributes, signature_of
 from cbcore.json_data import to_json_safe
 from cbcore.kinds import KINDS, Kind
-from cbcore.plugins import Catalog
+from cbcore.plugins import Catalog, read_distributions
 from cbcore.plugins.manager import HookManager
-from cbcore.plugins.policy import check_evaluators
+from cbcore.plugins.policy import PluginPolicy, check_evaluators
 from cbcore.secrets import Secret, can_be_replaced, names_secret, notice_parameters
 from cbcore.specs import Spec
 from cbcore.store.stand_ins import StoredData, StoredSystem
@@ -75,7 +75,7 @@ class Builder:
         """A component from a spec string, a Spec, or an object that already is one.
 
         `extra` are values for parameters of these names, if it has them. `check` gets each
-        parameter of a spec that somebody else wrote, before it is bound, and the path of own code,
+        parameter of an untrusted spec, before it is bound, and the path of own code,
         before it is imported; it raises `CBError` to refuse one.
         """
         if isinstance(wanted, Built):
@@ -85,46 +85,98 @@ class Builder:
         elif isinstance(wanted, str):
             wanted = specs.parse_dataset(wanted) if kind == "dataset" else specs.parse(wanted)
         if not isinstance(wanted, Spec):
-            return self._given(kind, wanted)
-        extra = {**self.offered, **(extra or {})}
-        try:
-            return self._build_spec(kind, wanted, extra, check or self.check)
-        except ParameterError as error:
-            if any(map(specs.may_be_sweep, (wanted.config, *wanted.params.values()))):
-                self._explain_sweep(error)
-            raise
-
-    def _explain_sweep(self, error: ParameterError) -> None:
-        """Name the plugin that takes several values, if it is not in use."""
-        try:
-            self.catalog.find("command", "sweep")
-        except CBError as missing:
-            error.hint = f"several values are a sweep: {missing.message}; {missing.hint}"
-
-    def _build_spec(
-        self, kind: str, wanted: Spec, extra: Mapping[str, Any], check: binding.Check | None
-    ) -> Built:
+            return self._take_object(kind, wanted)
         self._notice_secrets(wanted)
-        if wanted.name == "py":
-            part = self._own_code(kind, wanted, extra, check)
-            part.remake = Remake(kind, (wanted,), extra)
-            part.record["spec"] = str(wanted)
-            return part
         if wanted.name.endswith(".py"):
             raise UsageError(
                 f"no {kind} is called {wanted.name!r}",
                 hint=f"own code is written py:FILE:NAME, as in py:{wanted}",
             )
-        component = self.find(kind, wanted.name)
-        if check is not None:
-            binding.check_parameters(wanted, self.catalog.load(component), check)
-        return self._build_named(kind, wanted, component, extra)
+        return self._build_spec(
+            kind, wanted, {**self.offered, **(extra or {})}, check or self.check
+        )
+
+    def _build_spec(
+        self, kind: str, wanted: Spec, extra: Mapping[str, Any], check: binding.Check | None
+    ) -> Built:
+        """A component by name, or own code: `py:module:Name`.
+
+        A class or function is called, a ready-made object is used as is. An own function that is
+        what a method of the kind would be is taken for that method.
+        """
+        component, called = None, ""
+        if wanted.name == "py":
+            path, first = specs.own_code(wanted.config or "")
+            owner, called = f"py:{path}", path.rpartition(":")[2]
+            if check is not None:
+                check("py", "config", path, Callable)
+            try:
+                target = usercode.import_attribute(path)
+            except ValueError as error:
+                raise UsageError(f"{owner}: {error}") from error
+            spec = Spec(name=owner, config=first, params=wanted.params)
+        else:
+            component = self.find(kind, wanted.name)
+            target, owner, spec = self.catalog.load(component), component.plugin, wanted
+        value: Any = target
+        given: dict[str, Any] = {}
+        if callable(target):
+            if check is not None:
+                binding.check_parameters(spec, target, check)
+            is_own = component is None or component.owner is None
+            value, given = self._call_factory(kind, spec, target, extra, owner, is_own=is_own)
+        elif spec.config is not None or spec.params:
+            raise ParameterError(owner, "is not a class or function, so it takes no parameters")
+        if component is None:
+            value = own.with_name(self.catalog.kind(kind), value, called)
+        value = self._check(kind, value, owner)
+        described = _without_columns(value)
+        name = _tag_of(value) or called or wanted.default_label
+        record = provenance.describe(described, name=name, component=component, given=given)
+        record["spec"] = str(wanted)
+        if component is None:
+            record["component"] = owner
+            return Built(value, record, remake=Remake(kind, (wanted,), extra))
+        if kind == "evaluator" and (emits := getattr(described, "emits", None) or component.emits):
+            record["emits"] = to_json_safe(list(emits))
+        if component.owner is None:  # it is registered in this process only
+            return Built(value, record, component)
+        named = attrs.evolve(wanted, name=component.qualified_name)
+        return Built(value, record, component, remake=Remake(kind, (named,), extra))
 
     def find(self, kind: str, name: str) -> Component:
         """The component of that name, looked up once. Raises as `Catalog.find`."""
         if (kind, name) not in self._found:
             self._found[kind, name] = self.catalog.find(kind, name)
         return self._found[kind, name]
+
+    def require_all(self, wanted: Iterable[tuple[str, Any]]) -> None:
+        """Raise one error that names every component which is not there, and what would bring it.
+
+        `wanted` are kinds with specs, lists of specs or objects. One name that is missing alone,
+        or that cannot be used for another reason, is reported where the component is built.
+        """
+        unknown: list[UnknownComponentError] = []
+        for kind, name in dict.fromkeys(_find_names(wanted)):
+            try:
+                self.find(kind, name)
+            except UnknownComponentError as error:
+                unknown.append(error)
+            except CBError:
+                continue
+        if len(unknown) < 2:
+            return
+        packages: dict[str, None] = {}
+        hints: list[str] = []
+        for one in unknown:
+            offering = self.catalog.packages_offering(one.kind, one.name)
+            packages |= dict.fromkeys(offering[:1])
+            if not offering:
+                hints.append(f"{one.kind} {one.name!r}: {one.hint}")
+        if packages:
+            hints.insert(0, f"cb install {' '.join(packages)}")
+        listed = ", ".join(f"{one.kind} {one.name!r}" for one in unknown)
+        raise UsageError(f"not installed: {listed}", hint="\n".join(hints))
 
     def parameters(self, kind: str, spec: Spec) -> Mapping[str, inspect.Parameter]:
         """The parameters that the component of a spec takes; none if they cannot be read."""
@@ -136,33 +188,6 @@ class Builder:
                 target = usercode.import_attribute(specs.own_code(spec.config or "")[0])
         signature = signature_of(target) if callable(target) else None
         return {} if signature is None else signature.parameters
-
-    def _build_named(
-        self, kind: str, wanted: Spec, component: Component, extra: Mapping[str, Any]
-    ) -> Built:
-        target = self.catalog.load(component)
-        by_hand = component.owner is None  # registered, and perhaps a plain function
-        value, given = self._made(
-            kind, wanted, target, extra, component.plugin, may_be_plain=by_hand
-        )
-        value = self._checked(kind, value, component.plugin)
-        name = _tag_of(value) or wanted.default_label
-        described = value
-        if isinstance(value, columns.MappedEvaluator):
-            described = value.evaluator
-        elif isinstance(value, MappedDataset):
-            described = value.dataset
-        record = provenance.describe(described, name=name, component=component, given=given)
-        record["spec"] = str(wanted)
-        if kind == "evaluator":
-            emits = getattr(described, "emits", None) or component.emits
-            if emits:
-                record["emits"] = to_json_safe(list(emits))
-        remake = None
-        if not by_hand:
-            named = attrs.evolve(wanted, name=component.qualified_name)
-            remake = Remake(kind, (named,), extra)
-        return Built(value, record, component, remake=remake)
 
     def _notice_secrets(self, spec: Spec) -> None:
         """Remember secret parameters, to keep them out of what is written."""
@@ -181,7 +206,7 @@ class Builder:
                     "see it: take it from the environment"
                 )
 
-    def _made(
+    def _call_factory(
         self,
         kind: str,
         spec: Spec,
@@ -189,11 +214,10 @@ class Builder:
         extra: Mapping[str, Any] | None,
         owner: str,
         *,
-        may_be_plain: bool,
+        is_own: bool,
     ) -> tuple[Any, dict[str, Any]]:
         """Call the factory. What it does not know is the core's: `name=` renames any system or memory,
         and `…_column=` points any evaluator or dataset at other columns."""
-        new_name = None
         signature = signature_of(target)
         layout = Layout()
         mapping: dict[str, Any] = {}
@@ -201,84 +225,56 @@ class Builder:
             spec, layout = Layout.split_spec(spec, signature)
             mapping = layout.parameters
         elif kind == "evaluator":
-            spec, mapping = _without_columns(spec, signature)
-        if may_be_plain and (plain := own.from_function(kind, spec, target, extra)) is not None:
-            value, given = plain
-            value = _mapped(spec.name, value, mapping) if mapping else value
-            return value, {**given, **_told(mapping)}
-        knows_name = signature is not None and "name" in signature.parameters
-        if self.catalog.kind(kind).is_tested and "name" in spec.params and not knows_name:
-            new_name = str(spec.params["name"])
-            spec = attrs.evolve(spec, params={k: v for k, v in spec.params.items() if k != "name"})
+            spec, mapping = _split_columns(spec, signature)
+        plain = own.from_function(kind, spec, target, extra) if is_own else None
+        new_name = None
+        takes_name = signature is not None and "name" in signature.parameters
+        if plain is None and not takes_name and self.catalog.kind(kind).is_tested:
+            params = dict(spec.params)
+            new_name = params.pop("name", None)
+            spec = attrs.evolve(spec, params=params)
         broken = functools.partial(PluginContractError, owner)
         with at_boundary(f"making the {kind} {spec.name!r}", broken):
-            bound = binding.bind(spec, target, extra=extra)
-            value = bound.make()
+            if plain is None:
+                bound = binding.bind(spec, target, extra=extra)
+                value, given = bound.make(), bound.named_arguments
+            else:
+                value, given = plain
             if kind == "dataset":
                 value = layout.apply(read_table(value), spec.name)
             elif mapping:
-                value = _mapped(spec.name, value, mapping)
-        given = {**bound.named_arguments, **_told(mapping)}
-        return (Renamed(value, new_name) if new_name else value), given
+                value = _map_columns(spec.name, value, mapping)
+        value = value if new_name is None else Renamed(value, str(new_name))
+        return value, {**given, **_record_columns(mapping)}
 
-    def _own_code(
-        self, kind: str, spec: Spec, extra: Mapping[str, Any] | None, check: binding.Check | None
-    ) -> Built:
-        """`py:module:Name`: a class or function is called, a ready-made object is used as is.
-
-        A function that is what a method of the kind would be is taken for that method.
-        """
-        path, first = specs.own_code(spec.config or "")
-        written = f"py:{path}"
-        if check is not None:
-            check("py", "config", path, Callable)
-        try:
-            target = usercode.import_attribute(path)
-        except ValueError as error:
-            raise UsageError(f"{written}: {error}") from error
-        given: dict[str, Any] = {}
-        inner = Spec(name=written, config=first, params=spec.params)
-        if callable(target):
-            if check is not None:
-                binding.check_parameters(inner, target, check)
-            value, given = self._made(kind, inner, target, extra, written, may_be_plain=True)
-        elif first is not None or spec.params:
-            raise ParameterError(written, "is not a class or function, so it takes no parameters")
-        else:
-            value = target
-        called = path.rpartition(":")[2]
-        value = self._checked(kind, own.with_name(self.catalog.kind(kind), value, called), written)
-        name = (_tag_of(value) or called) if kind == "dataset" else value.name
-        record = provenance.describe(value, name=name, given=given)
-        record["component"] = written
-        return Built(value, record)
-
-    def _given(self, kind: str, value: Any) -> Built:
+    def _take_object(self, kind: str, value: Any) -> Built:
         value = own.as_component(kind, value)
         value = own.with_name(self.catalog.kind(kind), value, type(value).__name__)
-        value = self._checked(kind, value, None)
+        value = self._check(kind, value, None)
         if isinstance(value, StoredData | StoredSystem):
             return Built(value, value.record)
         if kind == "dataset":
             return Built(value, provenance.describe(object(), name=_tag_of(value)))
-        with contained():  # what an object holds may be unable to be gone through
-            notice_parameters({name.lstrip("_"): kept for name, kept in _kept_by(value).items()})
+        with contained():  # attributes may be code
+            attributes = {**getattr(value, "__dict__", {}), **public_attributes(value)}
+            notice_parameters({name.lstrip("_"): one for name, one in attributes.items()})
         if isinstance(value, Chain):
-            stages = [self._given(kind, stage) for stage in value.stages]
+            stages = [self._take_object(kind, stage) for stage in value.stages]
             records = [stage.record for stage in stages]
             return Built(value, provenance.describe_chain(value, records), stages=stages)
         given: dict[str, Any] = {}
-        described = value
+        described = _without_columns(value)
         if isinstance(value, columns.MappedEvaluator):
-            described = value.evaluator
-            given = _told({f"{field}{columns.SUFFIX}": c for field, c in value.columns.items()})
+            given = _record_columns(
+                {f"{field}{columns.SUFFIX}": c for field, c in value.columns.items()}
+            )
         if isinstance(described, Renamed):
             described = described.system
         owner = owner_of(described, self.catalog)
         record = provenance.describe(described, name=_tag_of(value), owner=owner, given=given)
         return Built(value, record)
 
-    def _checked(self, kind: str, value: Any, owner: str | None) -> Any:
+    def _check(self, kind: str, value: Any, owner: str | None) -> Any:
         """The boundary: a wrong shape is reported as its author's fault."""
         asked = self.catalog.kind(kind)
         problem = asked.find_problem(value)
@@ -286,16 +282,20 @@ class Builder:
             return read_table(value) if kind == "dataset" else value
         text = f"this {kind} ({type(value).__name__}){problem}"
         if owner is None or owner.startswith("py:"):
-            other = next((k for k in self._brought_kinds() if _fits(k, value)), None)
-            raise UsageError(text, hint=other.hint if other else _how_to_write(asked))
+            raise UsageError(text, hint=self._hint_for(asked, value))
         raise PluginContractError(owner, text)
 
-    def _brought_kinds(self) -> Iterator[Kind]:
-        """The kinds that plugins bring; a broken one is skipped."""
+    def _hint_for(self, kind: Kind, value: Any) -> str:
+        """Where an object belongs that is of a kind of plugins, or how to write one of this kind."""
         for name in self.catalog.kinds:
             if name not in KINDS:
-                with contextlib.suppress(CBError):
-                    yield self.catalog.kind(name)
+                with contextlib.suppress(CBError):  # a broken kind has no hint
+                    other = self.catalog.kind(name)
+                    if other.hint and other.problem and other.problem(value) is None:
+                        return other.hint
+        methods = " or ".join(f"`{method}`" for method in kind.methods)
+        needs = f"give it the method {methods};" if methods else kind.target
+        return f"{needs} see docs/reference/protocols.md"
 
     # -- the parts of a run --------------------------------------------------------------------
 
@@ -331,7 +331,7 @@ class Builder:
         return Built(value, record, stages=parts, remake=remake)
 
     def dataset(self, wanted: Any, extra: Mapping[str, Any], layout: Layout) -> Built:
-        """A dataset in which the fields of the run stand where systems look for them.
+        """A dataset with the fields that the run maps.
 
         What is said in its own spec goes before the `layout` of the run.
         """
@@ -360,17 +360,14 @@ class Builder:
         main_score = (dataset and named_score(dataset)) or self.score_of_task(tasks)
         plugin = dataset.component.plugin if dataset and dataset.component else None
         enabled = self.catalog.policy.automatic
-        joins = functools.partial(
-            Component.joins, tasks=tasks, main_score=main_score, plugin=plugin, enabled=enabled
-        )
-        installed = self._installed("evaluator")
-        check_evaluators(self.catalog.policy, installed)
+        check_evaluators(self.catalog.policy, self.catalog.components("evaluator"))
         parts = []
-        for component in installed:
-            if not self._is_chosen(component, joins):
-                continue
+        for component in self._find_joining(
+            "evaluator",
+            lambda c: c.joins(tasks, main_score=main_score, plugin=plugin, enabled=enabled),
+        ):
             try:
-                parts.append(self._chosen("evaluator", component))
+                parts.append(self._build_unnamed("evaluator", component))
             except MissingExtraError as error:
                 emits = self.catalog.describe(component).emits
                 if self.catalog.policy.strict or main_score in emits:
@@ -392,42 +389,66 @@ class Builder:
         self, occasions: Collection[str], extra: Mapping[str, Any]
     ) -> list[Built]:
         """Installed metrics that declare themselves automatic on one of these occasions."""
-        return [
-            self._chosen("metric", component, extra)
-            for component in self._installed("metric")
-            if self._is_chosen(component, lambda d: d.automatic in occasions)
-        ]
+        joining = self._find_joining("metric", lambda metric: metric.automatic in occasions)
+        return [self._build_unnamed("metric", component, extra) for component in joining]
 
-    def _chosen(
+    def _find_joining(self, kind: str, joins: Callable[[Component], bool]) -> Iterator[Component]:
+        """The components that join a run by their description, and can be imported.
+
+        Each comes once, although a plugin may offer it under two names. One that cannot be
+        imported is left out with a warning, also if it is described in the cache.
+        """
+        unique = {(c.plugin, str(c.target)): c for c in reversed(self.catalog.components(kind))}
+        for component in sorted(unique.values(), key=lambda c: c.name):
+            try:
+                if not joins(self.catalog.describe(component)):
+                    continue
+                self.catalog.load(component)
+            except PluginError as error:
+                if self.catalog.policy.strict:
+                    raise
+                self.warn(f"left out: {error.message}")
+            else:
+                yield component
+
+    def _build_unnamed(
         self, kind: str, component: Component, extra: Mapping[str, Any] | None = None
     ) -> Built:
-        """A component that nobody asked for by name: its record has no spec."""
-        extra = {**self.offered, **(extra or {})}
-        part = self._build_named(kind, Spec(component.qualified_name), component, extra)
-        part.record.pop("spec", None)
+        """A component that the user did not ask for by name: its record has no spec."""
+        self._found[kind, component.qualified_name] = component
+        part = self.build(kind, Spec(component.qualified_name), extra)
+        part.record.pop("spec")
         return part
 
-    def _installed(self, kind: str) -> list[Component]:
-        """Every component once, although a plugin may offer it under two names."""
-        unique = {(c.plugin, str(c.target)): c for c in reversed(self.catalog.components(kind))}
-        return sorted(unique.values(), key=lambda c: c.name)
 
-    def _is_chosen(self, component: Component, applies: Callable[[Component], bool]) -> bool:
-        """Whether a component says that it applies, and works. Which does not, is told.
+@attrs.frozen(eq=False, repr=False)
+class Remake:
+    """Builds a component of a kind from the specs of its stages, in any process.
 
-        It is tried although it says so itself: what is remembered of it may have been true only
-        while all that it needs was installed.
-        """
-        try:
-            if not applies(self.catalog.describe(component)):
-                return False
-            self.catalog.load(component)
-        except PluginError as error:
-            if self.catalog.policy.strict:
-                raise
-            self.warn(f"left out: {error.message}")
-            return False
-        return True
+    The specs name plugins, so that no policy is needed to find a component. `offered`
+    is what the builder of the run had for every component that takes it.
+    """
+
+    kind: str
+    stages: tuple[Spec, ...]
+    offered: Mapping[str, Any] = attrs.Factory(dict)
+
+    def __call__(self) -> Any:
+        named = [stage.name for stage in self.stages if stage.name != "py"]
+        plugins = {name.partition("/")[0] for name in named}
+        catalog = Catalog(read_distributions(), PluginPolicy(only=frozenset(plugins)))
+        builder = Builder(catalog, offered=self.offered)
+        if len(self.stages) > 1:
+            return builder.system(list(self.stages)).value
+        return builder.build(self.kind, self.stages[0]).value
+
+
+def _find_names(wanted: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, str]]:
+    """The names among the specs; none for an object or code of the user."""
+    for kind, one in wanted:
+        for spec in one if isinstance(one, list) else [one]:
+            if isinstance(spec, Spec) and spec.name != "py" and not spec.name.endswith(".py"):
+                yield kind, spec.name
 
 
 def _is_same(known: Built, part: Built) -> bool:
@@ -448,33 +469,35 @@ def owner_of(value: Any, catalog: Catalog) -> Owner | None:
     return None
 
 
-def _without_columns(
-    spec: Spec, signature: inspect.Signature | None
-) -> tuple[Spec, dict[str, Any]]:
+def _split_columns(spec: Spec, signature: inspect.Signature | None) -> tuple[Spec, dict[str, Any]]:
     """A spec without the `…_column` parameters that its evaluator does not take, and those."""
     known = {} if signature is None else signature.parameters
     if any(p.kind is p.VAR_KEYWORD for p in known.values()):
         return spec, {}
-    mapping = {}
-    others = {}
+    mapping, others = {}, {}
     for name, value in spec.params.items():
         if name in known or not name.endswith(columns.SUFFIX):
             others[name] = value
-        elif isinstance(value, int | float):
-            mapping[name] = str(value)
         else:
-            mapping[name] = value
+            mapping[name] = str(value) if isinstance(value, int | float) else value
     return attrs.evolve(spec, params=others), mapping
 
 
-def _mapped(name: str, evaluator: Any, mapping: Mapping[str, Any]) -> Any:
+def _map_columns(name: str, evaluator: Any, mapping: Mapping[str, Any]) -> Any:
     try:
         return columns.map_columns(evaluator, **mapping)
     except (ValueError, TypeError) as error:
         raise ParameterError(name, str(error)) from error
 
 
-def _told(mapping: Mapping[str, Any]) -> dict[str, Any]:
+def _without_columns(value: Any) -> Any:
+    """The evaluator or dataset whose columns are mapped; anything else as it is."""
+    if isinstance(value, columns.MappedEvaluator):
+        return value.evaluator
+    return value.dataset if isinstance(value, MappedDataset) else value
+
+
+def _record_columns(mapping: Mapping[str, Any]) -> dict[str, Any]:
     """Columns as results record them: functions by name."""
     return {
         name: function_name(column) if callable(column) else column
@@ -485,24 +508,6 @@ def _told(mapping: Mapping[str, Any]) -> dict[str, Any]:
 def _own_name(stage: Spec) -> str:
     """The component of a stage, where the `name=` of the stage names the whole chain."""
     return specs.own_code(stage.config or "")[0] if stage.name == "py" else stage.name
-
-
-def _fits(kind: Kind, value: Any) -> bool:
-    """Whether an object is a component of this kind, which says where that belongs."""
-    return bool(kind.hint and kind.problem is not None and kind.problem(value) is None)
-
-
-def _how_to_write(kind: Kind) -> str:
-    """What own code of a kind has to be."""
-    methods = " or ".join(f"`{method}`" for method in kind.methods)
-    told = f"give it the method {methods}; "
-    needs = told if methods else f"{kind.target} "
-    return f"{needs}all of it stands in the reference, docs/reference/protocols.md"
-
-
-def _kept_by(value: Any) -> dict[str, Any]:
-    """What an object holds, in public or not."""
-    return {**getattr(value, "__dict__", {}), **public_attributes(value)}
 
 
 def _tag_of(examples: Any) -> str:

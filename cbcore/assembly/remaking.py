@@ -1,4 +1,4 @@
-"""Components made again from what a result says of them."""
+"""Metrics built again from the record in a result."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CODE_OR_PLACE = re.compile(
 
 
 def check_untrusted(component: str, name: str, value: Any, annotation: Any) -> None:
-    """Refuse a value of somebody else's result that names a program, an address, a key or a file.
+    """Refuse a value in an untrusted result that names a program, an address, a key or a file.
 
     A `Check` of `cbcore.binding`.
     """
@@ -41,7 +41,7 @@ def _texts(value: Any) -> Iterator[str]:
         yield str(value)
 
 
-def remade_metric(builder: Builder, record: Mapping[str, Any]) -> Any:
+def remake_metric(builder: Builder, record: Mapping[str, Any]) -> Any:
     """A metric as it is recorded, made by the plugin that is installed, or a `ResultError`."""
     name, plugin = record.get("name"), record.get("plugin")
     if plugin == "python":

@@ -21,7 +21,7 @@ _ROLES: dict[str, tuple[str, str, int]] = {
     "reporter": ("render", "", 1),
     "tokenizer": ("count", "", 1),
 }
-"""What a plain function of a kind is: the method it stands for, plain and awaited, and how many
+"""What a plain function of a kind is: the method it replaces, plain and awaited, and how many
 arguments that is handed."""
 
 

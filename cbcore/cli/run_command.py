@@ -139,7 +139,6 @@ def _compose(asked: RunSettings, catalog: Catalog) -> Runner:
 def _make_outputs(settings: Settings, asked: RunSettings) -> list[Output]:
     """The reporters of a run. One error names everything that is missing."""
     from cbcore.assembly.builder import Builder
-    from cbcore.assembly.missing import require_all
     from cbcore.exceptions import UnknownComponentError
     from cbcore.settings.compose import parse_specs
     from cbcore.specs import Spec
@@ -149,7 +148,7 @@ def _make_outputs(settings: Settings, asked: RunSettings) -> list[Output]:
     except UnknownComponentError as error:
         parse_specs(asked)
         missing = (error.kind, Spec(error.name))
-        require_all(Builder(settings.catalog()), [*asked.components(), missing])
+        Builder(settings.catalog()).require_all([*asked.components(), missing])
         raise
 
 

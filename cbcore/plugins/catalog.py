@@ -11,9 +11,9 @@ import attrs
 
 import cbcore
 from cbcore import names
-from cbcore._logging import get_logger
+from cbcore._logging import get_logger, log_info
 from cbcore.boundary import contained
-from cbcore.components import Component, Owner, registered
+from cbcore.components import Component, Owner, import_target, registered
 from cbcore.exceptions import (
     DuplicateNameError,
     PluginContractError,
@@ -32,7 +32,7 @@ from cbcore.plugins.installed import (
     read_distributions,
     satisfies,
 )
-from cbcore.plugins.manager import HookManager, collect_offers, load_hook_module
+from cbcore.plugins.manager import HookManager, collect_offers
 from cbcore.plugins.policy import PluginPolicy, check_names, read_policy
 
 
@@ -190,7 +190,7 @@ class Catalog:
         A plugin may replace a component of the core by offering the same name. Raises
         `DuplicateNameError` if two plugins offer the name, or one that is registered too,
         `PluginLoadError` if only a plugin offers it that cannot be used, and
-        `UnknownComponentError` if nobody offers it.
+        `UnknownComponentError` if no plugin offers it.
         """
         owner, _, bare = name.rpartition("/")
         matches = self._match(kind, bare, owner)
@@ -212,7 +212,7 @@ class Catalog:
         return [c for c in self.list_known(kind) if _key(c) == wanted and _is_from(c, owner)]
 
     def _describe_unknown(self, kind: str, name: str) -> UnknownComponentError:
-        """The error for a name that nobody offers, with suggestions. Imports no hook module."""
+        """The error for an unknown name, with suggestions. Imports no hook module."""
         known = [component.name for component in self.list_known(kind)]
         near = names.near_matches(name.rpartition("/")[2], known)
         error = UnknownComponentError(kind, name, near)
@@ -232,7 +232,7 @@ class Catalog:
         installed = {names.canonical(plugin.name) for plugin in self.plugins}
         packages: list[str] = []
         for component in self.components("directory"):
-            with contained():  # without a hint, the error stands
+            with contained():  # the error is still raised, without a hint
                 directory: Any = self.load(component)
                 packages += directory(kind, name)
         return [p for p in packages if names.canonical(p) not in installed]
@@ -287,7 +287,7 @@ class Catalog:
     def new_hooks(self) -> HookManager:
         """A hook manager for one run, with the hook modules of all usable plugins.
 
-        Warns of each plugin whose hook modules are left out because it is broken.
+        Warns of each broken plugin, whose hook modules are left out.
         """
         hooks = HookManager()
         for name, module in reversed(self.load_hook_modules()):  # pluggy calls the last one first
@@ -374,20 +374,17 @@ class Catalog:
         if absent := self.policy.require - {names.canonical(p.name) for p in self.plugins}:
             name = min(absent)
             raise PluginLoadError(name, "is required but not installed", hint=f"pip install {name}")
-        required = [p for p in self.plugins if self._is_required(p)]
+        named = [p for p in self.plugins if names.canonical(p.name) in self.policy.require]
+        required = self.plugins if self.policy.strict else named
         if not self._is_checked:
             self._is_checked = True
             self.load_all(required)
         for plugin in required:
-            is_strict = names.canonical(plugin.name) not in self.policy.require
-            if not plugin.is_usable and (plugin.status == "broken" or not is_strict):
+            is_needed = plugin.status == "broken" or plugin in named
+            if not plugin.is_usable and is_needed and plugin.state is not State.SHADOWED:
                 raise plugin.error or PluginLoadError(
                     plugin.name, f"is {plugin.state}: {plugin.reason}", hint=plugin.remedy or None
                 )
-
-    def _is_required(self, plugin: Plugin) -> bool:
-        is_named = names.canonical(plugin.name) in self.policy.require
-        return (self.policy.strict or is_named) and plugin.state is not State.SHADOWED
 
     def _make_plugins(self, distributions: Iterable[Distribution]) -> list[Plugin]:
         """One plugin per distribution, sorted by name; those that cannot be used are set aside."""
@@ -433,10 +430,13 @@ def _is_from(component: Component, plugin: str) -> bool:
 
 
 def _load_plugin(plugin: Plugin) -> list[tuple[str, object]]:
-    """Import and check the hook modules of a plugin, and take in what they offer."""
+    """Import the hook modules of a plugin, and take in what they offer. Raises `PluginError`."""
     modules: dict[int, tuple[str, object]] = {}
     for name, target in plugin.hook_modules.items():
-        module = load_hook_module(plugin.name, target)
+        module = target
+        if isinstance(target, str):
+            log_info(f"importing {target} of {plugin.name}")
+            module = import_target(target, plugin=plugin.name)
         modules.setdefault(id(module), (f"{plugin.name}:{name}", module))
     known = {_key(component): component for component in plugin.components}
     owner = Owner(plugin.name, plugin.version)

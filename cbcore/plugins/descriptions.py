@@ -28,6 +28,9 @@ from cbcore.exceptions import PluginError
 if TYPE_CHECKING:
     from cbcore.plugins.catalog import Plugin
 
+_FORMAT = 1
+"""To be raised when the records of the cache change."""
+
 _FIELDS = tuple(f.name for f in attrs.fields(Component) if f.name != "owner")
 
 
@@ -41,7 +44,7 @@ def cache_folder() -> Path:
 
 def cache_file() -> Path:
     """The file with the descriptions of this environment's plugins."""
-    environment = zlib.crc32(f"{sys.prefix} {sys.version_info[:2]}".encode())
+    environment = zlib.crc32(f"{_FORMAT} {sys.prefix} {sys.version_info[:2]}".encode())
     return cache_folder() / f"plugins-{environment:08x}.json"
 
 
@@ -58,9 +61,9 @@ class Descriptions:
         if plugin is None or not isinstance(component.target, str) or not plugin.stamp:
             return component.described()
         components, key = self._record_of(plugin)["components"], _key(component)
-        with contextlib.suppress(TypeError, ValueError, KeyError):  # a damaged cache is no cache
-            if components[key]["target"] == component.target:
-                return Component(owner=Owner(plugin.name, plugin.version), **components[key])
+        known = components.get(key)
+        if known is not None and known["target"] == component.target:
+            return Component(owner=Owner(plugin.name, plugin.version), **known)
         with self.noting(plugin, key):
             described = component.described()
         components[key] = {name: getattr(described, name) for name in _FIELDS}
@@ -103,10 +106,8 @@ class Descriptions:
         problems = self._record_of(plugin)["problems"] if plugin.stamp else None
         if problems is None:
             return None
-        match next(iter(problems.values()), ["", ""]):
-            case [str(reason), str(hint)]:
-                return reason, hint
-        return None
+        reason, hint = next(iter(problems.values()), ("", ""))
+        return reason, hint
 
     def save(self) -> None:
         """Write what was learned. Another process that writes at the same time may win."""
@@ -129,13 +130,10 @@ class Descriptions:
         if plugin.name not in self._current:
             place = plugin.distribution.location
             stamp = f"{cbcore.__version__} {plugin.version} {place} {plugin.stamp}"
-            match self._records.get(plugin.name):
-                case {"stamp": known, "components": dict(), "problems": dict() | None} as record:
-                    current = record if known == stamp else {}
-                case _:
-                    current = {}
-            empty: dict[str, Any] = {"stamp": stamp, "components": {}, "problems": None}
-            self._current[plugin.name] = current or empty
+            record = self._records.get(plugin.name)
+            if record is None or record["stamp"] != stamp:
+                record = {"stamp": stamp, "components": {}, "problems": None}
+            self._current[plugin.name] = record
         return self._current[plugin.name]
 
 
@@ -144,9 +142,9 @@ def _key(component: Component) -> str:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """The records in a file; empty if it is not a readable file of ours."""
+    """The records in a file; empty if it is absent or damaged."""
     try:
-        records = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        records: dict[str, Any] = json.loads(path.read_bytes())
+    except (OSError, ValueError):
         return {}
-    return records if isinstance(records, dict) else {}
+    return records

@@ -1,4 +1,4 @@
-"""The hooks of one run, and the loading of hook modules."""
+"""The hooks of one run."""
 
 from __future__ import annotations
 
@@ -9,21 +9,17 @@ import os
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import attrs
 import pluggy
 
 from cbcore import hookspecs, names
-from cbcore._logging import get_logger, log_info
+from cbcore._logging import get_logger
 from cbcore.boundary import at_boundary, contained
-from cbcore.components import Component, Owner, import_target
+from cbcore.components import Component, Owner
 from cbcore.exceptions import CBError, PluginContractError, PluginError
 from cbcore.texts import visible
-
-Function: TypeAlias = Callable[..., Any]
-Report: TypeAlias = Callable[[str], None]
-Errors: TypeAlias = type[Exception] | tuple[()]
 
 _OFF = ("", "0", "false", "no", "off")
 _UNMARKED: pluggy.HookimplOpts = vars(hookspecs.hookimpl(lambda: None))["cb_impl"]
@@ -70,7 +66,12 @@ class HookManager(pluggy.PluginManager):
                 target = getattr(plugin, "__name__", None) or type(plugin).__qualname__
                 reason = f"{target}.{attribute} {problem[0]}"
                 raise PluginContractError(name.partition(":")[0], reason, hint=problem[1])
-        registered = super().register(plugin, name)
+        try:
+            registered = super().register(plugin, name)
+        except pluggy.PluginValidationError as error:
+            reason = " ".join(str(error).splitlines()[1:])
+            hint = "`cb hooks` shows every hook with its arguments"
+            raise PluginContractError(name.partition(":")[0], reason, hint=hint) from error
         for caller in self.get_hookcallers(plugin) or ():
             for impl in caller.get_hookimpls():
                 if impl.plugin is plugin:
@@ -85,16 +86,15 @@ class HookManager(pluggy.PluginManager):
 
     def _contain(self, hook: str, impl: pluggy.HookImpl) -> None:
         """Let an implementation of a contained hook report its exception instead of raising it."""
-        through: Errors = ()
         if hook == "cb_configure":  # a `CBError` refuses the run
-            through = CBError
-            report = functools.partial(self.failed.__setitem__, impl.plugin_name.partition(":")[0])
+            note = functools.partial(self.failed.__setitem__, impl.plugin_name.partition(":")[0])
+            contain = _Contained(impl.function, note, CBError)
         elif hook in hookspecs.CONTAINED:
-            report = functools.partial(_report, f"{hook} of {impl.plugin_name}")
+            note = functools.partial(_warn, f"{hook} of {impl.plugin_name}")
+            contain = _Contained(impl.function, note, ())
         else:
             return
-        contain = _contain_wrapper if impl.wrapper else _contain_call
-        impl.function = contain(impl.function, report, through)  # type: ignore[misc]
+        impl.function = contain.wrap if impl.wrapper else contain.call  # type: ignore[misc]
 
     def _trace_calls(self) -> None:
         """Print every call of a hook on standard error: implementations, duration, outcome."""
@@ -115,36 +115,32 @@ class HookManager(pluggy.PluginManager):
         self.add_hookcall_monitoring(before, after)
 
 
-def _contain_call(function: Function, report: Report, through: Errors) -> Function:
-    has_failed = False
+@attrs.define
+class _Contained:
+    """An implementation of a hook that is left out once it has failed.
 
-    @functools.wraps(function)
-    def call(*arguments: Any) -> Any:
-        nonlocal has_failed
-        if has_failed:
+    `note` gets what it raised, but for errors in `through`, which are raised.
+    """
+
+    function: Callable[..., Any]
+    note: Callable[[str], None]
+    through: type[Exception] | tuple[()]
+    has_failed: bool = False
+
+    def call(self, *arguments: Any) -> Any:
+        if self.has_failed:
             return None
         with contained() as attempt:
-            return function(*arguments)
-        if isinstance(attempt.error, through):
-            raise attempt.error
-        has_failed = True
-        report(attempt.reason)
+            return self.function(*arguments)
+        self._fail(attempt)
         return None
 
-    return call
-
-
-def _contain_wrapper(function: Function, report: Report, through: Errors) -> Function:
-    """A wrapper that passes the inner result on if the original one fails, before or after it."""
-    has_failed = False
-
-    @functools.wraps(function)
-    def wrap(*arguments: Any) -> Generator[None, Any, Any]:
-        nonlocal has_failed
+    def wrap(self, *arguments: Any) -> Generator[None, Any, Any]:
+        """The function as a wrapper: if it fails, before or after, the inner result is passed on."""
         wrapper = None
         with contained() as attempt:
-            if not has_failed:
-                wrapper = function(*arguments)
+            if not self.has_failed:
+                wrapper = self.function(*arguments)
                 next(wrapper)
         result = yield
         if wrapper is not None and attempt.error is None:
@@ -154,33 +150,19 @@ def _contain_wrapper(function: Function, report: Report, through: Errors) -> Fun
                 except StopIteration as stop:
                     return stop.value
                 raise RuntimeError("it yields twice")
-        if isinstance(attempt.error, through):
-            raise attempt.error
         if attempt.error is not None:
-            has_failed = True
-            report(attempt.reason)
+            self._fail(attempt)
         return result
 
-    return wrap
+    def _fail(self, attempt: contained) -> None:
+        if isinstance(attempt.error, self.through):
+            raise attempt.error
+        self.has_failed = True
+        self.note(attempt.reason)
 
 
-def _report(what: str, reason: str) -> None:
+def _warn(what: str, reason: str) -> None:
     get_logger().warning(f"{what} failed and is left out for the rest of the run: {reason}")
-
-
-def load_hook_module(plugin: str, target: str | object) -> object:
-    """Import a hook module and check it; an object is checked as it is.
-
-    Raises `PluginError` if it cannot be imported, and for unknown hooks and arguments.
-    """
-    module = target
-    if isinstance(target, str):
-        log_info(f"importing {target} of {plugin}")
-        module = import_target(target, plugin=plugin)
-    broken = functools.partial(PluginContractError, plugin)
-    with at_boundary("reading its hook module", broken, through=PluginError):
-        HookManager().register(module, plugin)
-    return module
 
 
 def _find_problem(
@@ -188,40 +170,30 @@ def _find_problem(
 ) -> tuple[str, str] | None:
     """Why a function cannot implement its hook, and what to write instead."""
     function, hook = getattr(plugin, name), options["specname"] or name
-    specs = {key: spec for key, spec in vars(hookspecs).items() if key.startswith("cb_")}
+    specs = [key for key in vars(hookspecs) if key.startswith("cb_")]
     if hook not in specs:
         hint = names.hint(hook, specs, "`cb hooks` shows every hook")
         return None if options["optionalhook"] else ("is not a hook of cb", hint)
-    yields = inspect.isgeneratorfunction(function)
     if options["hookwrapper"]:
         return "is a wrapper of the older kind", "write wrapper=True, not hookwrapper"
     if inspect.iscoroutinefunction(function):
         return "is async, and a hook cannot be async", "write def, not async def"
-    if options["wrapper"] and not yields:
-        return "is a wrapper and not a generator", "write return (yield)"
-    if yields and not options["wrapper"] and hook in hookspecs.WITHOUT_RESULT:
+    is_generator = inspect.isgeneratorfunction(function)
+    if is_generator and not options["wrapper"] and hook in hookspecs.WITHOUT_RESULT:
         return "yields and is not a wrapper", "write hookimpl(wrapper=True)"
-    accepted = inspect.signature(specs[hook]).parameters
-    for argument in inspect.signature(function).parameters.values():
-        is_required = argument.default is argument.empty
-        if is_required and argument.kind is argument.KEYWORD_ONLY:
-            return f"has a keyword-only argument {argument.name!r}", "take it by position"
-        is_named = argument.kind is argument.POSITIONAL_OR_KEYWORD
-        if is_required and is_named and argument.name not in accepted:
-            hint = f"it takes {', '.join(accepted) or 'no arguments'}"
-            return f"has an argument {argument.name!r} that the hook does not have", hint
     return None
 
 
 def collect_offers(owner: Owner, modules: Sequence[object]) -> list[Component]:
-    """The components that hook modules of one plugin offer. Raises `PluginError`."""
+    """The components that the hook modules of one plugin offer. Raises `PluginError`."""
     plugin = owner.distribution
+    broken = functools.partial(PluginContractError, plugin)
     hooks = HookManager()
-    for module in reversed(modules):  # pluggy calls the last one first
-        hooks.register(module)
+    with at_boundary("reading its hook module", broken, through=PluginError):
+        for module in reversed(modules):  # pluggy calls the last one first
+            hooks.register(module, f"{plugin}:{id(module)}")
     offers: list[Component] = []
     for hook, kind in hookspecs.OFFERING.items():
-        broken = functools.partial(PluginContractError, plugin)
         with at_boundary(hook, broken, through=PluginError), contextlib.redirect_stdout(sys.stderr):
             returned = [one for batch in getattr(hooks.hook, hook)() for one in batch]
         for component in returned:

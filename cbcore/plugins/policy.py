@@ -6,7 +6,6 @@ Decided by the name of the distribution before anything is imported, first-party
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 _LISTS = ("disable_plugins", "only_plugins", "require_plugins", "automatic_evaluators")
 _KEYS = (*_LISTS, "strict_plugins")
 _SWITCH = {"": False, "0": False, "false": False, "1": True, "true": True}
-_TABLE = re.compile(r"""\bcb["']?\s*[\].=]""")
 
 
 @attrs.frozen(repr=False)
@@ -101,28 +99,25 @@ def read_policy(
     Disabling and requiring add up; an allow-list given closer to the command replaces the
     one further away.
     """
-    environ = os.environ if environ is None else environ
-    try:
-        table = _read_switches(folder or Path.cwd())
-    except FileNotFoundError:  # the working folder may have been removed
-        table = {}
+    variables = os.environ if environ is None else environ
+    table = _read_switches(folder)
 
-    def combine(variable: str, key: str, given: Iterable[str] = ()) -> list[str]:
-        words = environ.get(variable, "").replace(",", " ").split()
-        return [*given, *words, *table.get(key, [])]
+    def words(variable: str) -> list[str]:
+        return variables.get(variable, "").replace(",", " ").split()
 
-    only = list(only) or environ.get("CB_ONLY_PLUGINS", "").replace(",", " ").split()
-    allowed = only or table.get("only_plugins")
-    switch = environ.get("CB_STRICT_PLUGINS", "")
-    if switch.strip().lower() not in _SWITCH:
+    def combine(key: str, given: Iterable[str] = ()) -> frozenset[str]:
+        return _names([*given, *words(f"CB_{key.upper()}"), *table.get(key, [])])
+
+    allowed = [*only] or words("CB_ONLY_PLUGINS") or table.get("only_plugins")
+    switch = variables.get("CB_STRICT_PLUGINS", "").strip().lower()
+    if switch not in _SWITCH:
         raise ConfigError("CB_STRICT_PLUGINS", f"{switch!r} is neither 1 nor 0")
-    strict = strict or _SWITCH[switch.strip().lower()] or table.get("strict_plugins", False)
     return PluginPolicy(
-        disable=_names(combine("CB_DISABLE_PLUGINS", "disable_plugins", disable)),
+        disable=combine("disable_plugins", disable),
         only=None if allowed is None else _names(allowed),
-        require=_names(combine("CB_REQUIRE_PLUGINS", "require_plugins", require)),
-        strict=strict,
-        automatic=_names(combine("CB_AUTOMATIC_EVALUATORS", "automatic_evaluators")),
+        require=combine("require_plugins", require),
+        strict=strict or _SWITCH[switch] or table.get("strict_plugins", False),
+        automatic=combine("automatic_evaluators"),
     )
 
 
@@ -132,31 +127,27 @@ def _names(names: Iterable[str]) -> frozenset[str]:
 
 def tool_table(folder: Path | None = None) -> dict[str, Any]:
     """The table `[tool.cb]` of the `pyproject.toml` in a folder; empty where there is none."""
-    path = (folder or Path.cwd()) / "pyproject.toml"
+    path = (folder or Path()) / "pyproject.toml"
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return {}
-    # Parsing TOML costs more than the rest of a light command, and few projects have the table.
-    if not _TABLE.search(text):
         return {}
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
     try:
-        tools = tomllib.loads(text).get("tool", {})
-    except tomllib.TOMLDecodeError as error:
+        table: Any = tomllib.loads(text).get("tool", {}).get("cb", {})
+    except (tomllib.TOMLDecodeError, AttributeError) as error:
         raise ConfigError(str(path), f"not valid TOML: {error}") from error
-    table: Any = tools.get("cb", {}) if isinstance(tools, dict) else {}
     if not isinstance(table, dict):
         raise ConfigError(str(path), f"[tool.cb] must be a table, not {table!r}")
     return table
 
 
-def _read_switches(folder: Path) -> dict[str, Any]:
+def _read_switches(folder: Path | None) -> dict[str, Any]:
     """The switches in `[tool.cb]`. A table within it belongs to a command or a plugin."""
-    where = f"{folder / 'pyproject.toml'}, [tool.cb]"
+    where = f"{folder or '.'}/pyproject.toml, [tool.cb]"
     table = {k: v for k, v in tool_table(folder).items() if not isinstance(v, dict)}
     for key, value in table.items():
         if key not in _KEYS:

@@ -2,13 +2,7 @@
 
 from cbcore.results.display import FlatColumns
 from cbcore.results.eval_result import EvalResult, RunConfig
-from cbcore.results.eval_row import (
-    Counts,
-    EvalRow,
-    RowsBySystem,
-    Scored,
-)
-from cbcore.results.examples import Example, Texts
+from cbcore.results.eval_row import Counts, EvalRow, Example, RowsBySystem, Scored, Texts
 from cbcore.results.sections import Section
 from cbcore.results.summary import sum_up
 

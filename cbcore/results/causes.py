@@ -24,11 +24,11 @@ _VARYING = re.compile(
     r"|0x[0-9a-f]+"  # where an object was
     r"|\b(?=[0-9a-f-]*\d)[0-9a-f]{8}[0-9a-f-]*\b"  # digests and ids of requests
     r"|\d+\.\d+|\d{4,}"  # times, sizes and counts
-    # and smaller ones that stand alone; what may be the status of an endpoint only before a noun
+    # and smaller ones that are words of their own; what may be the status of an endpoint only before a noun
     r"|(?<![\w.-])(?:[45]\d\d(?=\s[a-z]+s\b)|(?![45]\d\d)\d{1,3})(?![\w.-])",
     re.IGNORECASE,
 )
-"""What differs from row to row; a code says what happened, and is no such thing."""
+"""What differs from row to row. A code is kept, as it says what happened."""
 
 
 _TELLING = 3
@@ -68,7 +68,7 @@ def causes_of(rows: Iterable[EvalRow], score: str | None = None) -> list[Cause]:
     """The reasons for which rows failed, or lack a score, most frequent first.
 
     With `score`, only that one counts as missing; otherwise any. Reasons that differ only in the
-    example they name, an address, a digest, a time or a count are one; a status tells apart.
+    example they name, an address, a digest, a time or a count are one; reasons with different status codes are not.
     """
     causes = Causes(score)
     for row in rows:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from cbcore.results.summary import find_means
 from cbcore.texts import visible
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from cbcore.results.eval_row import EvalRow
 
 _LONGEST_LINE = 120
-_MOST_METRICS = 12
-_FIRST = ("mean_score", "pass_rate", "compression_ratio")
 
 _STYLE = (
     "<style scoped>.cb-result td,.cb-result th{text-align:right;padding:.2em .6em}"
@@ -37,19 +36,19 @@ _TAKEN = {*_FIELDS, _MISSING, "scores", "metadata"}
 
 
 def format_lines(result: EvalResult) -> str:
-    """Three lines: the run, its systems and data, and the most important metric of each system."""
+    """Three lines: the run, its systems and data, and the mean of the main score."""
     rows = f"{len(result.rows):,} rows"
+    systems = list(result.summary) or result.systems
+    values = _list_names("metric", _list_metrics(result))
     if isinstance(result.rows, list):  # others may have to be read for it
-        n_errored = sum(row.error is not None for row in result.rows)
-        rows += f", {n_errored:,} errored" if n_errored else ""
+        n_failed = sum(row.error is not None for row in result.rows)
+        rows += f", {n_failed:,} failed" if n_failed else ""
+        if score := result.config.get("score_field"):
+            means = find_means(result.rows_by_system(), score)
+            values = f"{score}: {', '.join(f'{s} {_number(m)}' for s, m in means.items())}"
     run = result.config.get("run_id")
     head = f"EvalResult of run {run} ({_state(result)}): {rows}" if run else f"EvalResult: {rows}"
-    systems = list(result.summary) or result.systems
     ran = f"{_list_names('system', systems)} on {_list_datasets(result)}"
-    values = "no summary"
-    for metric in _metrics(result)[:1]:
-        numbers = (f"{s} {_number(result.summary[s].get(metric))}" for s in systems)
-        values = f"{metric}: {', '.join(numbers)}"
     lines = map(visible, (head, ran, values))
     return "\n".join(
         line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…" for line in lines
@@ -58,15 +57,14 @@ def format_lines(result: EvalResult) -> str:
 
 def format_html(result: EvalResult) -> str:
     """The summary as HTML: a line for each system, with intervals, counts and verdicts."""
-    metrics = _metrics(result)
-    shown = metrics[:_MOST_METRICS]
+    metrics = _list_metrics(result)
     lines = []
     for system, counts in result.counts(result.config.get("score_field")).items():
-        cells = [_cell(result, system, metric) for metric in shown]
+        cells = [_cell(result, system, metric) for metric in metrics]
         cells += [f"{counts.scored:,} of {counts.total:,}", f"{counts.errored:,}"]
         data = "".join(f"<td>{cell}</td>" for cell in cells)
         lines.append(f'<tr><th scope="row">{_text(system)}</th>{data}</tr>')
-    heads = ["system", *shown, "scored", "errored"]
+    heads = ["system", *metrics, "scored", "failed"]
     head = "".join(f'<th scope="col">{_text(name)}</th>' for name in heads)
     caption = f"{len(result.rows):,} rows on {_list_datasets(result)}"
     if run := result.config.get("run_id"):
@@ -74,8 +72,6 @@ def format_html(result: EvalResult) -> str:
     notes = [*(f"{verdict.sentence}." for verdict in result.verdicts), *map(str, result.problems)]
     if reason := result.config.get("state_reason"):
         notes.insert(0, f"Run {_state(result)}: {reason}")
-    if metrics[_MOST_METRICS:]:
-        notes.append(f"Metrics in result.summary beside these: {len(metrics) - _MOST_METRICS}.")
     return (
         f'<div class="cb-result">{_STYLE}<table><caption>{_text(caption)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
@@ -83,10 +79,8 @@ def format_html(result: EvalResult) -> str:
     )
 
 
-def _metrics(result: EvalResult) -> list[str]:
-    """The names in the summary, the usual ones first."""
-    names = dict.fromkeys(name for values in result.summary.values() for name in values)
-    return sorted(names, key=lambda name: _FIRST.index(name) if name in _FIRST else len(_FIRST))
+def _list_metrics(result: EvalResult) -> list[str]:
+    return list(dict.fromkeys(name for values in result.summary.values() for name in values))
 
 
 def _cell(result: EvalResult, system: str, metric: str) -> str:

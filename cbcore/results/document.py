@@ -20,8 +20,7 @@ import attrs
 
 from cbcore.exceptions import ResultError
 from cbcore.json_data import MAX_DEPTH, to_json_safe
-from cbcore.results.eval_row import EvalRow
-from cbcore.results.examples import Texts
+from cbcore.results.eval_row import EvalRow, Texts
 from cbcore.results.sections import Section
 from cbcore.results.verdicts import Verdict
 from cbcore.secrets import hide
@@ -52,7 +51,7 @@ _PARTS: dict[str, Any] = {
     "problems": list[str],
     "sections": dict[str, Any],
 }
-"""The parts of a result beside its rows and texts."""
+"""The parts of a result next to its rows and texts."""
 
 _RECORD: dict[str, Any] = {
     **dict.fromkeys(("name", "plugin", "version", "component"), str),

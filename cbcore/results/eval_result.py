@@ -13,10 +13,18 @@ from cbcore.json_data import to_json_safe
 from cbcore.names import hint
 from cbcore.results.display import FlatColumns, format_html, format_lines
 from cbcore.results.document import document_of, read_text, write_file
-from cbcore.results.eval_row import ROW_FIELDS, Counts, EvalRow, RowsBySystem
-from cbcore.results.examples import Example, PickedTexts, Texts, side_by_side
+from cbcore.results.eval_row import (
+    ROW_FIELDS,
+    Counts,
+    EvalRow,
+    Example,
+    PickedTexts,
+    RowsBySystem,
+    Texts,
+    side_by_side,
+)
 from cbcore.results.sections import Section
-from cbcore.results.summary import Estimates, Summary, sum_up
+from cbcore.results.summary import Estimates, Summary, mark_idle, sum_up
 from cbcore.results.verdicts import Verdict
 from cbcore.texts import visible_json
 
@@ -55,7 +63,7 @@ class RunConfig(TypedDict, total=False):
     state_reason: Annotated[str, "why it did not finish; only then"]
     spent: Annotated[dict[str, float], "`tokens` and `usd` of the calls; with a budget"]
     repeated_calls: Annotated[int, "calls repeated after a worker was lost; with an executor"]
-    rescored_from: Annotated[str, "the run whose outputs were scored anew; only then"]
+    rescored_from: Annotated[str, "the run whose outputs were scored again; only then"]
     failures: Annotated[
         dict[str, str], "why the data of a benchmark ended early, by its name; only then"
     ]
@@ -101,7 +109,7 @@ class EvalResult:
         return grouped
 
     def counts(self, score_field: str | None = None) -> dict[str, Counts]:
-        """Scored, errored, cached and total rows per system, for one score or for any."""
+        """Scored, failed, cached and total rows per system, for one score or for any."""
         numbers = {system: [0, 0, 0, 0] for system in self.summary}
         for row in self.rows:  # one at a time: of a large run, they are on disk
             has_score = score_field in row.scores if score_field else bool(row.scores)
@@ -156,7 +164,7 @@ class EvalResult:
         self.summary, self.estimates = found.summary, found.estimates
         self.undecided, self.verdicts = found.undecided, found.verdicts
         self.problems = [*self.problems, *found.problems]
-        self.config = found.mark_idle(self.config, self.sections)
+        self.config = mark_idle(self.config, "metrics", found.idle.difference(self.sections))
 
     def _require_metrics(self) -> None:
         """Make the metrics again if this was read from a file."""

@@ -27,19 +27,23 @@ def _check_lines(_: Any, field: attrs.Attribute[Any], lines: Any) -> None:
 class Section:
     """A table that a metric or a plugin adds to a result, and every report shows.
 
-    `lines` are plain data, one for each named thing, at its `depth`. A line has a `name` (and an
-    `alias` to show in its place), a `key` if it tells of rows (their `dataset`), may be of `kind`
-    `group`, may have a `state` and a `reason` instead of numbers, and has `scores`: each names a `metric`, tells whether `higher_is_better`, and has
-    `values`, for each system a `value` with its `stderr`, the number `n` behind it, and the
-    `interval` that holds it with 95 %: its two ends, null for one that is infinite, or null; it
-    may be left out. What else a line or a score says is shown under the headers of `columns`, by its key; what follows the
-    first line of a header says what it means, and stands below the table. The names stand
-    under the `header`. Lines without any score are a table of their columns alone. `names_data`
-    says that the option with the plural of its name has data, by which a report may call the run.
+    `lines` are plain data, one dict for each named thing:
+
+    - `name`, and an `alias` to show in its place; `depth`, how far the name is indented; `kind`
+      `group` for the head of a group; `key`, the `dataset` of the rows it is about.
+    - `state` and `reason`, in place of numbers.
+    - `scores`, each with the name of its `metric`, whether `higher_is_better`, and `values`: for
+      each system a `value`, and if known its `stderr`, the number `n` of rows behind it, and the
+      95 % `interval`. An end of the interval is null if it is infinite.
+
+    `header` is the head of the column of names. `columns` maps further keys of lines or scores to
+    the heads of their columns; the lines of text below the first one of a head explain it under
+    the table. Lines without scores are a table of their columns alone. With `names_data`, a report
+    may call the run by the data of the option with the plural of the names.
 
     `chart` is the same as a picture, for reports that draw: a `heat map` with `columns` and
     `panels` of `rows` and their `values`, or `curves` with `series` of points (`x`, `y`, `low`,
-    `high`, `label`); either names what its `x` and `y` are.
+    `high`, `label`). Both name their `x` and `y`.
     """
 
     title: str

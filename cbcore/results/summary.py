@@ -51,10 +51,6 @@ class SummedUp:
     problems: list[str] = attrs.Factory(list)
     idle: set[str] = attrs.Factory(set)
 
-    def mark_idle(self, config: RunConfig, sections: Collection[str] = ()) -> RunConfig:
-        """The config in which metrics that gave neither a value nor a section are `idle`."""
-        return mark_idle(config, "metrics", self.idle.difference(sections))
-
 
 def find_means(
     rows_by_system: Mapping[str, Sequence[EvalRow]], score: str | None

@@ -185,14 +185,14 @@ class Verdict:
             return f"{same}; up to {format_share(self.unseen)} of other examples may differ"
         if self.kept is not None:
             kept = _percent(self.kept) + _bounds(self.kept_low, self.kept_high, 100, 0)
-            told = f"{self.system} keeps {kept} of {self.baseline}'s {self.score}{cost}"
+            text = f"{self.system} keeps {kept} of {self.baseline}'s {self.score}{cost}"
         else:
             apart = _number(self.difference, self.low, self.high, sign="+")
-            told = f"{self.system} is {apart} from {self.baseline} in {self.score}{cost}"
-        told = f"{told}; {self._conclusion(examples)}"
+            text = f"{self.system} is {apart} from {self.baseline} in {self.score}{cost}"
+        text = f"{text}; {self._conclusion(examples)}"
         if self.is_unchanged:
-            told += "; it passed on all contexts unchanged (is it switched on?)"
-        return told
+            text += "; it passed on all contexts unchanged (is it switched on?)"
+        return text
 
     @property
     def is_tested(self) -> bool:

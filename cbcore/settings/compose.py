@@ -5,24 +5,23 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import cbcore
 from cbcore import provenance, specs
 from cbcore.assembly.builder import Builder
 from cbcore.assembly.fields import Layout
-from cbcore.assembly.main_score import (
+from cbcore.assembly.wiring import (
+    Data,
     check_score_fields,
-    choose_score_field,
+    choose_score,
     emits_of,
     is_guess,
     tasks_of,
+    wire,
 )
-from cbcore.assembly.missing import require_all
-from cbcore.assembly.wiring import wire
 from cbcore.components import Built
 from cbcore.environment import describe_environment
 from cbcore.exceptions import PluginContractError, UsageError
@@ -48,18 +47,6 @@ from cbcore.tokens import TokenCounter
 __all__ = ()
 
 
-class Data(NamedTuple):
-    """The data of a run: datasets, and all benchmarks with the evaluators that are recorded.
-
-    `wired` are the benchmarks of `datasets`, `added` those that came as benchmarks.
-    """
-
-    datasets: Sequence[Built]
-    wired: Sequence[Benchmark]
-    added: Sequence[Benchmark]
-    evaluators: Sequence[Built]
-
-
 def compose(
     settings: RunSettings,
     catalog: Catalog | None = None,
@@ -72,7 +59,7 @@ def compose(
     a `settings.dry_run`, nothing is written.
     """
     notice_environment()
-    warn = _once(warn or _log_warning)
+    warn = functools.cache(warn or _log_warning)  # which calls it once for each text
     catalog = catalog or default_catalog()
     settings = settings.copy()
     options = read_plugin_options(settings.plugin_options, catalog)
@@ -80,11 +67,12 @@ def compose(
     asked = list(settings.datasets)
     builder = Builder(catalog, hooks=catalog.new_hooks(), warn=warn)
     configure(settings, options, builder)
-    require_all(builder, settings.components())
+    builder.require_all(settings.components())
     systems = build_systems(settings, builder)
     tokenizer = builder.build("tokenizer", settings.tokenizer)
     data = build_data(settings, builder, tokenizer)
-    score = choose_score(settings, data, builder)
+    is_automatic = settings.evaluators is None
+    score = choose_score(settings.score, data, builder, automatic=is_automatic)
     metrics_for = functools.partial(build_metrics, settings, builder, data, len(systems))
     metrics = metrics_for(score)
     check_score_fields([metric.value for metric in metrics], data.evaluators)
@@ -100,7 +88,7 @@ def compose(
     }
     facts = {"score_field": score, "tokenizer": tokenizer.name, "settings": record}
     config = describe_run(settings, options, data, components, facts)
-    is_open = settings.score is None and settings.evaluators is not None
+    is_open = settings.score is None and not is_automatic
     runner = Runner(
         settings,
         config,
@@ -184,9 +172,22 @@ def _fill(settings: RunSettings, options: Mapping[PluginOption, Any]) -> dict[st
 
 def build_systems(settings: RunSettings, builder: Builder) -> list[Built]:
     """The systems of the run. Raises `UsageError` if there are none, or two of one name."""
-    systems = [builder.system(wanted) for wanted in settings.systems]
-    _check_systems(systems)
-    return systems
+    if not settings.systems:
+        here = "; `cb run .` runs cb.yaml of this folder" if Path("cb.yaml").is_file() else ""
+        raise UsageError(
+            "a run needs at least one system", hint=f"`cb list systems` shows them{here}"
+        )
+    systems: dict[str, Built] = {}
+    for wanted in settings.systems:
+        built = builder.system(wanted)
+        if built.name in systems:
+            secret = "; what comes from ${…} is kept secret, and no name" * (HIDDEN in built.name)
+            raise UsageError(
+                f"two systems are called {built.name!r}, so their rows could not be told apart",
+                hint=f"give one of them another name: …,name=other{secret}",
+            )
+        systems[built.name] = built
+    return list(systems.values())
 
 
 def build_data(settings: RunSettings, builder: Builder, tokenizer: Built) -> Data:
@@ -208,21 +209,6 @@ def build_data(settings: RunSettings, builder: Builder, tokenizer: Built) -> Dat
     wired = [wire(one, builder, evaluators, automatic=is_automatic) for one in datasets]
     _check_names(wired, added)
     return Data(datasets, wired, added, [*builder.evaluators, *_find_scoring(added, builder)])
-
-
-def choose_score(settings: RunSettings, data: Data, builder: Builder) -> str:
-    """The score that quality means in this run."""
-    named = Counter(benchmark.main_score for benchmark in data.added if benchmark.main_score)
-    return choose_score_field(
-        settings.score,
-        data.datasets,
-        data.evaluators,
-        [benchmark.evaluators for benchmark in data.wired],
-        automatic=settings.evaluators is None,
-        main_of_benchmarks=max(named, key=named.__getitem__, default=None),
-        catalog=builder.catalog,
-        warn=builder.warn,
-    )
 
 
 def build_metrics(
@@ -254,8 +240,9 @@ def describe_run(
     facts: Mapping[str, Any],
 ) -> RunConfig:
     """How the run is made, for its result: its settings, components and plugins' options."""
+    random = os.urandom(3).hex()
     config: dict[str, Any] = {
-        "run_id": settings.run_id or _new_run_id(),
+        "run_id": settings.run_id or time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + random,
         "cbcore": cbcore.__version__,
         "started": now(),
         **{kind: [part.record for part in parts] for kind, parts in components.items()},
@@ -313,39 +300,17 @@ def make_record(
 def _find_scoring(benchmarks: Sequence[Benchmark], builder: Builder) -> list[Built]:
     """The evaluators that emit the main score of a benchmark and are not known to the builder."""
     known = {id(evaluator.value) for evaluator in builder.evaluators}
-    found: list[Built] = []
+    found: dict[int, Built] = {}
     for benchmark in benchmarks:
         for evaluator in benchmark.evaluators:
             is_new = evaluator.record and id(evaluator.value) not in known
             if is_new and benchmark.main_score in emits_of(evaluator):
-                known.add(id(evaluator.value))
-                found.append(evaluator)
-    return found
-
-
-def _new_run_id() -> str:
-    return time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(3).hex()
-
-
-def _check_systems(systems: Sequence[Built]) -> None:
-    if not systems:
-        here = "; `cb run .` runs cb.yaml of this folder" if Path("cb.yaml").is_file() else ""
-        raise UsageError(
-            "a run needs at least one system", hint=f"`cb list systems` shows them{here}"
-        )
-    seen: set[str] = set()
-    for part in systems:
-        if part.name in seen:
-            secret = "; what comes from ${…} is kept secret, and no name" * (HIDDEN in part.name)
-            raise UsageError(
-                f"two systems are called {part.name!r}, so their rows could not be told apart",
-                hint=f"give one of them another name: …,name=other{secret}",
-            )
-        seen.add(part.name)
+                found[id(evaluator.value)] = evaluator
+    return list(found.values())
 
 
 def _check_names(wired: Sequence[Benchmark], added: Sequence[Benchmark]) -> None:
-    """Refuse two benchmarks whose rows could not be told apart."""
+    """Refuse two benchmarks of one name."""
     seen = {benchmark.name for benchmark in wired}
     for benchmark in added:
         if benchmark.name in seen:
@@ -357,15 +322,3 @@ def _log_warning(message: str) -> None:
     from cbcore._logging import get_logger
 
     get_logger().warning(message)
-
-
-def _once(warn: Callable[[str], None]) -> Callable[[str], None]:
-    """The same, but for a text that was told already."""
-    told: set[str] = set()
-
-    def tell(message: str) -> None:
-        if message not in told:
-            told.add(message)
-            warn(message)
-
-    return tell

@@ -9,10 +9,13 @@ from __future__ import annotations
 import functools
 import operator
 import os
+import types
+import typing
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, cast
+from types import NoneType
+from typing import Any, Literal
 
 import attrs
 
@@ -33,6 +36,10 @@ _TYPES: dict[Any, tuple[Any, str]] = {
 """For each type of an option: the values it takes, and its name in errors."""
 
 
+_METAVARS = {object: "SPEC", int: "N", float: "X", str: "NAME"}
+"""How `--help` shows the value of a setting that does not declare it."""
+
+
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class Option:
     """The values that a setting takes, and what a run does with them.
@@ -44,7 +51,7 @@ class Option:
       and ready-made components. With `many`, a list of such values.
     - `at_least`, `above`, `at_most`, `choices`: the values that are allowed.
     - `parse`: makes a value of a text, or raises ValueError that ends the sentence "NAME …".
-    - `recorded`: whether the result tells its value.
+    - `recorded`: whether the result records its value.
     - `keep_on_rescore`: `cb rescore` uses the value of the run that it scores.
     - `fill`: a parameter of its name, of any component, gets the value unless its spec sets it.
       `name` is that name, if it is not the key.
@@ -127,14 +134,14 @@ class Setting(Option):
     """An option of the core, with its names.
 
     - `name`: its field, and how Python code calls it. `keyword`: whether `evaluate` takes it.
-    - `key`: how run files call it, if not by its name; None if they cannot set it.
+    - `key`: how run files call it, by default as its field; None if they cannot set it.
     - `aliases`: further flags, keys and keywords that `--help` does not show.
     - `implied`: the value of a flag that is given without one.
     """
 
     flags: tuple[str, ...] = ()
     implied: str | None = None
-    key: str | None = ""
+    key: str | None = None
     aliases: tuple[str, ...] = ()
     keyword: bool = True
 
@@ -147,24 +154,43 @@ class Setting(Option):
 def option(*flags: str, help: str, default: Any = None, **facts: Any) -> Any:  # noqa: A002
     """A field of an attrs class that is an option. `facts` are further attributes of `Setting`.
 
-    Without a default it is None, or an empty list if it takes `many` values and the default is
-    an empty tuple.
+    The annotation of the field gives the type, whether there are many, and the choices. Components
+    are not recorded. Without a default it is None, or an empty list if the default is an empty
+    tuple.
     """
-    declared = Setting(help=help, flags=flags, **facts)
     if default == ():
         default = attrs.Factory(list)
-    return attrs.field(default=default, metadata={"option": declared})
+    metadata = {"option": {"help": help, "flags": flags, **facts}}
+    return attrs.field(default=default, metadata=metadata)
 
 
 @functools.cache
 def options_of(declaring: type) -> Mapping[str, Setting]:
     """The options that a class declares, by the names of its fields and in their order."""
+    annotations = typing.get_type_hints(declaring)
     found = {}
     for field in attrs.fields(declaring):
-        if declared := cast("Setting | None", field.metadata.get("option")):
-            key = field.name if declared.key == "" else declared.key
-            found[field.name] = attrs.evolve(declared, name=field.name, key=key)
+        if facts := field.metadata.get("option"):
+            facts = {"key": field.name, **_read_annotation(annotations[field.name]), **facts}
+            kind = facts.get("type", str)
+            facts.setdefault("metavar", _METAVARS.get(kind))
+            facts.setdefault("recorded", kind is not object)  # components have their own records
+            found[field.name] = Setting(name=field.name, **facts)
     return found
+
+
+def _read_annotation(annotation: Any) -> dict[str, Any]:
+    """The facts that a field's annotation gives; `| None` gives none."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is types.UnionType:
+        return _read_annotation(next(one for one in reversed(arguments) if one is not NoneType))
+    if origin is list:
+        return {"many": True, **_read_annotation(arguments[0])}
+    if origin is Literal:
+        return {"choices": arguments}
+    if origin is Mapping:
+        return {"type": dict}
+    return {"type": object if annotation is Any else annotation}
 
 
 def resolve_words(

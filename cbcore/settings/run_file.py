@@ -16,8 +16,9 @@ the environment variable; what it held is treated as a secret.
 from __future__ import annotations
 
 import functools
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -26,10 +27,10 @@ import attrs
 
 from cbcore import specs
 from cbcore.exceptions import ConfigError, UsageError
+from cbcore.files import is_address
 from cbcore.names import hint
 from cbcore.secrets import expand_variables, notice_parameters, redact_value
 from cbcore.settings.options import Option, Setting, options_of, resolve_words
-from cbcore.settings.run_file_paths import move_paths
 from cbcore.settings.run_settings import RunSettings
 from cbcore.specs import Spec
 from cbcore.usercode import import_attribute
@@ -61,35 +62,40 @@ def read_run_file(
     `plugin_keys` are the keys of plugins' options by the words that mean them; their values are
     checked when the run is composed. Paths start at `folder`, by default the folder of the file.
     """
-    path = found_run_file(path)
+    path = _find_run_file(Path(path))
     data = _load(path)
     if not isinstance(data, dict):
         raise ConfigError(str(path), "expected keys such as systems: and datasets:")
     notice_parameters(data)
+    reader = _Reader(str(path), path.parent if folder is None else folder)
     by_key = run_file_options()
     known = {word: option for key, option in by_key.items() for word in (key, *option.words)}
     settings: dict[str, Any] = {}
     for key, value in data.items():
         if key in known:
-            settings[key] = _read_setting(str(path), key, value, known[key])
+            settings[key] = reader.read_setting(key, value, known[key])
         elif key in plugin_keys:
-            settings[key] = _expand(str(path), value)
+            settings[key] = reader.read_value(value)
         else:
             keys = dict.fromkeys([*by_key, *plugin_keys.values()])
             suggestion = hint(str(key), keys, f"known keys: {', '.join(keys)}")
             raise ConfigError(str(path), f"unknown key {key!r}", hint=suggestion)
     meant = {**plugin_keys, **{word: option.name for word, option in known.items()}}
-    settings = resolve_words(settings, meant, functools.partial(ConfigError, str(path)))
-    return move_paths(path.parent if folder is None else folder, settings)
+    return resolve_words(settings, meant, functools.partial(ConfigError, str(path)))
 
 
-def found_run_file(path: str | Path) -> Path:
+def run_file_options() -> dict[str, Setting]:
+    """The options that a run file may set, by their keys; lists of components come first."""
+    keys = {o.key: o for o in options_of(RunSettings).values() if o.key is not None}
+    return dict(sorted(keys.items(), key=lambda one: not (one[1].type is object and one[1].many)))
+
+
+def _find_run_file(place: Path) -> Path:
     """The run file of a path: itself, or the one that a folder holds.
 
     Of several in a folder it is `cb.yaml`, or `run.yaml`. Raises `ConfigError` where that does
     not tell which.
     """
-    place = Path(path)
     if not place.is_dir():
         return place
     there = sorted(file for file in place.iterdir() if file.suffix in (".yaml", ".yml"))
@@ -98,10 +104,10 @@ def found_run_file(path: str | Path) -> Path:
         return (usual or there)[0]
     if not there:
         raise ConfigError(
-            str(path), "this folder has no run file", hint="`cb init` writes one, cb.yaml"
+            str(place), "this folder has no run file", hint="`cb init` writes one, cb.yaml"
         )
     raise ConfigError(
-        str(path),
+        str(place),
         f"this folder has {len(there)} files that may be run files, and none is called cb.yaml",
         hint=f"name one: {', '.join(str(file) for file in there)}",
     )
@@ -151,95 +157,133 @@ def _make_loader(path: Path) -> type[Any]:
 
     def function(loader: yaml.SafeLoader, node: yaml.Node) -> Any:
         text = loader.construct_scalar(node) if isinstance(node, yaml.ScalarNode) else ""
-        return _function(str(path), str(text))
+        return _import_function(path, str(text))
 
     Loader.add_constructor("!function", function)
     return Loader
 
 
-def _function(path: str, text: str) -> Any:
+def _import_function(path: Path, text: str) -> Any:
     match = _FUNCTION.fullmatch(text)
     if match is None:
-        raise ConfigError(path, f"!function {text!r} is not module.name")
-    file = Path(path).parent / f"{match['module']}.py"
+        raise ConfigError(str(path), f"!function {text!r} is not module.name")
+    file = path.parent / f"{match['module']}.py"
     try:
         found = import_attribute(f"{file}:{match['name']}")
     except ValueError as error:
-        raise ConfigError(
-            path, f"!function {text}: {error}", hint=f"define it in {file.name}, next to the file"
-        ) from error
+        note = f"define it in {file.name}, next to the file"
+        raise ConfigError(str(path), f"!function {text}: {error}", hint=note) from error
     if not callable(found):
-        raise ConfigError(path, f"!function {text} is a {type(found).__name__}, not a function")
+        kind = type(found).__name__
+        raise ConfigError(str(path), f"!function {text} is a {kind}, not a function")
     return found
 
 
-def run_file_options() -> dict[str, Setting]:
-    """The options that a run file may set, by their keys; lists of components come first."""
-    keys = {o.key: o for o in options_of(RunSettings).values() if o.key is not None}
-    return dict(sorted(keys.items(), key=lambda item: not _is_component_list(item[1])))
+@attrs.frozen
+class _Reader:
+    """Reads the values of a run file, in which paths start at a folder."""
 
+    path: str
+    folder: Path
 
-def _is_component_list(option: Option) -> bool:
-    return option.type is object and option.many
+    def read_setting(self, key: str, value: Any, option: Option) -> Any:
+        """The value of a key, with variables of the environment, and paths as they are from here."""
+        if option.type is object:
+            items = value if isinstance(value, list) and option.many else [value]
+            found = [self._read_spec(key, item) for item in items]
+            return found if option.many else found[0]
+        move: Callable[[str], str] = self._move_text
+        if option.type is Path:
+            move = self._move_path
+        elif option.name == "outputs":
+            move = self._move_output
+        read = self.read_value(value, move)
+        try:
+            option.convert(read)
+        except ValueError as error:
+            raise ConfigError(self.path, f"{key} {error}") from None
+        return read
 
+    def read_value(self, value: Any, move: Callable[[str], str] | None = None) -> Any:
+        """A value in which texts are expanded, or else moved. A variable holds no path to move."""
+        move = move or self._move_text
+        if isinstance(value, Mapping):
+            return {key: self.read_value(item, move) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.read_value(item, move) for item in value]
+        if not isinstance(value, str):
+            return value
+        if "${" not in value:
+            return move(value)
+        try:
+            return expand_variables(value)
+        except UsageError as error:
+            raise ConfigError(self.path, error.message, hint=error.hint) from None
 
-def _read_setting(path: str, key: str, value: Any, option: Option) -> Any:
-    """The value of a key, with the variables of the environment in it."""
-    if option.type is object:
-        items = value if isinstance(value, list) and option.many else [value]
-        found = [_spec(path, key, item) for item in items]
-        return found if option.many else found[0]
-    expanded = _expand(path, value)
-    try:
-        option.convert(expanded)
-    except ValueError as error:
-        raise ConfigError(path, f"{key} {error}") from None
-    return expanded
+    def _read_spec(self, key: str, item: Any) -> Any:
+        """One item of a list: a string, or one string with parameters; systems may be chains.
 
+        Parameters next to a chain belong to its last stage, whose `name` names the chain.
+        """
+        text, params = (item, {}) if isinstance(item, str) else self._read_pair(key, item)
+        if key == "systems":
+            stages = specs.parse_chain(text)
+        else:
+            stages = [specs.parse_dataset(text) if key == "datasets" else specs.parse(text)]
+        last = stages[-1]
+        given = {str(name).replace("-", "_"): value for name, value in params.items()}
+        twice = [name for name in given if name in last.params]
+        if twice or len(given) < len(params):
+            which = twice[0] if twice else "a key"
+            raise ConfigError(self.path, f"{key}: {text!r} is given {which} twice")
+        stages[-1] = Spec(last.name, last.config, {**last.params, **given})
+        moves = {"py": self._move_code, "file": self._move_path}
+        read = [
+            Spec(
+                stage.name,
+                self.read_value(stage.config, moves.get(stage.name)),
+                self.read_value(stage.params),
+            )
+            for stage in stages
+        ]
+        return read if key == "systems" else read[0]
 
-def _spec(path: str, key: str, item: Any) -> Any:
-    """One item of a list: a string, or one string with parameters; systems may be chains.
+    def _read_pair(self, key: str, item: Any) -> tuple[str, Mapping[str, Any]]:
+        """The form `name: {parameter: value}`."""
+        if isinstance(item, Mapping) and len(item) == 1:
+            ((text, params),) = item.items()
+            if isinstance(text, str) and (params is None or isinstance(params, Mapping)):
+                return text, params or {}
+        raise ConfigError(
+            self.path,
+            f"{key}: {redact_value('', item)!r} is neither a name nor one name with its parameters",
+            hint="write - name, - name:key=value, or - name: {key: value}",
+        )
 
-    Parameters beside a chain belong to its last stage, whose `name` names the chain.
-    """
-    text, params = (item, {}) if isinstance(item, str) else _one_pair(path, key, item)
-    if key == "systems":
-        stages = specs.parse_chain(text)
-    else:
-        stages = [specs.parse_dataset(text) if key == "datasets" else specs.parse(text)]
-    last = stages[-1]
-    given = {str(name).replace("-", "_"): value for name, value in params.items()}
-    twice = [name for name in given if name in last.params]
-    if twice or len(given) < len(params):
-        raise ConfigError(path, f"{key}: {text!r} is given {twice[0] if twice else 'a key'} twice")
-    stages[-1] = Spec(last.name, last.config, {**last.params, **given})
-    expanded = [
-        Spec(s.name, _expand(path, s.config), _expand(path, dict(s.params))) for s in stages
-    ]
-    return expanded if key == "systems" else expanded[0]
+    def _move_text(self, text: str) -> str:
+        if text.startswith("py:"):
+            return f"py:{self._move_code(text.removeprefix('py:'))}"
+        is_path = text.startswith(("./", "../", ".\\", "..\\"))
+        return self._move_path(text) if is_path else text
 
+    def _move_code(self, code: str) -> str:
+        """`./file.py:Name` from here; the name of an installed module stays what it is."""
+        file, dot, name = code.partition(".py:")
+        return f"{self._move_path(f'{file}.py')}:{name}" if dot else code
 
-def _one_pair(path: str, key: str, item: Any) -> tuple[str, Mapping[str, Any]]:
-    """The form `name: {parameter: value}`."""
-    if isinstance(item, Mapping) and len(item) == 1:
-        ((text, params),) = item.items()
-        if isinstance(text, str) and (params is None or isinstance(params, Mapping)):
-            return text, params or {}
-    raise ConfigError(
-        path,
-        f"{key}: {redact_value('', item)!r} is neither a name nor one name with its parameters",
-        hint="write - name, - name:key=value, or - name: {key: value}",
-    )
+    def _move_output(self, text: str) -> str:
+        """`FORMAT=FILE`, or a file that gives the format by its suffix."""
+        if "=" not in text and ":" not in text and Path(text).suffix:
+            return self._move_path(text)
+        _, file = specs.parse_output(text)
+        return text.removesuffix(file) + self._move_path(file) if file else text
 
-
-def _expand(path: str, value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _expand(path, item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_expand(path, item) for item in value]
-    if not isinstance(value, str) or "${" not in value:
-        return value
-    try:
-        return expand_variables(value)
-    except UsageError as error:
-        raise ConfigError(path, error.message, hint=error.hint) from None
+    def _move_path(self, path: str) -> str:
+        place = Path(path).expanduser()
+        if self.folder == Path() or place.is_absolute() or is_address(path):
+            return path
+        joined = os.path.normpath(self.folder / place)
+        # The beginning tells a file from the name of a module or of a component.
+        if Path(joined).suffix != ".py" or Path(joined).is_absolute() or joined.startswith(".."):
+            return joined
+        return f".{os.sep}{joined}"

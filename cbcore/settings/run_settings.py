@@ -19,7 +19,7 @@ import attrs
 from cbcore.exceptions import UsageError
 from cbcore.introspection import function_name
 from cbcore.secrets import redact_value
-from cbcore.settings.options import Option, option, options_of
+from cbcore.settings.options import option, options_of
 
 __all__ = ()
 
@@ -56,7 +56,7 @@ def _check_change(settings: RunSettings, field: attrs.Attribute[Any], value: Any
     """The value as the field holds it. Refuses changes to frozen settings and unusable values."""
     if settings._is_frozen:
         raise UsageError(f"the settings of this run are fixed: {field.name} cannot be changed")
-    declared: Option | None = field.metadata.get("option")
+    declared = options_of(type(settings)).get(field.name)  # type: ignore[arg-type]
     if declared is None or (value is None and field.default is None):
         return value
     return declared.check(value, field.name)
@@ -77,25 +77,16 @@ class RunSettings:
 
     systems: list[Any] = option(
         *("-s", "--system"),
-        type=object,
-        many=True,
-        metavar="SPEC",
         help='System under test; chain with "a | b". Repeatable.',
         default=(),
-        recorded=False,
     )
     datasets: list[Any] = option(
         *("-d", "--dataset"),
-        type=object,
-        many=True,
-        metavar="SPEC",
         help="Dataset by name, or the path of a .jsonl, .json, .csv or .parquet file. Repeatable.",
         default=(),
-        recorded=False,
     )
     fields: Mapping[str, Any] | None = option(
         "--field",
-        type=dict,
         parse=_parse_field,
         metavar="FIELD=COLUMN",
         help="Column of the datasets that holds a field: context, question, answer, id. "
@@ -104,30 +95,20 @@ class RunSettings:
     )
     unique_ids: bool = option(
         "--unique-ids",
-        type=bool,
         help="Number ids that come again, instead of refusing them.",
         default=False,
         keep_on_rescore=True,
     )
     evaluators: list[Any] | None = option(
         *("-e", "--evaluator"),
-        type=object,
-        many=True,
-        metavar="SPEC",
         help="Evaluator; without it, those that apply to each dataset's tasks. Repeatable.",
-        recorded=False,
     )
     metrics: list[Any] | None = option(
         *("-m", "--metric"),
-        type=object,
-        many=True,
-        metavar="SPEC",
         help="Metric; without it, the automatic ones. Repeatable.",
-        recorded=False,
     )
     outputs: list[str] = option(
         *("-o", "--output"),
-        many=True,
         metavar="FORMAT|FILE",
         help="Report to print, or FILE to write, by its ending or as FORMAT=FILE. The table is "
         "printed too, unless another is. Repeatable.",
@@ -138,23 +119,18 @@ class RunSettings:
     )
     max_examples: int | None = option(
         *("-n", "--max-examples"),
-        type=int,
-        metavar="N",
         help="Use the first N examples of each dataset, in file order.",
         at_least=1,
         keep_on_rescore=True,
     )
     sample: int | None = option(
         "--sample",
-        type=int,
-        metavar="N",
         help="Use N examples of each dataset, chosen at random by --seed.",
         at_least=1,
         keep_on_rescore=True,
     )
     examples: list[str] | None = option(
         "--example",
-        many=True,
         metavar="ID",
         help="Run only the example of this id. Repeatable.",
         key="example",
@@ -170,13 +146,10 @@ class RunSettings:
     score: str | None = option(
         "--score",
         aliases=("--score-field",),
-        metavar="NAME",
         help="The score that quality means. Default: that of the dataset or of its task.",
     )
     threshold: float = option(
         "--threshold",
-        type=float,
-        metavar="X",
         help=f"Score that passes. Default: {DEFAULT_THRESHOLD}.",
         default=DEFAULT_THRESHOLD,
         keep_on_rescore=True,
@@ -184,27 +157,20 @@ class RunSettings:
     concurrency: int | None = option(
         "--concurrency",
         aliases=("--max-workers",),
-        type=int,
-        metavar="N",
         help="Concurrent calls of each system.",
         at_least=1,
     )
     interleave: bool = option(
         "--interleave",
-        type=bool,
         help="Run the systems example by example, not one after the other.",
         default=False,
     )
     executor: Any = option(
         "--executor",
-        type=object,
-        metavar="SPEC",
         help="Who makes the calls, instead of threads of this process.",
-        recorded=False,
     )
     repeats: int = option(
         "--repeats",
-        type=int,
         metavar="K",
         help="Run each example K times.",
         default=1,
@@ -213,7 +179,6 @@ class RunSettings:
     )
     timeout_s: float | None = option(
         "--timeout",
-        type=float,
         metavar="S",
         help="Seconds a system may take for one example.",
         key="timeout",
@@ -231,21 +196,16 @@ class RunSettings:
     )
     fail_fast: bool = option(
         "--fail-fast",
-        type=bool,
         help="Stop at the first row that fails, or that an evaluator fails on.",
         default=False,
     )
     budget_tokens: int | None = option(
         "--budget-tokens",
-        type=int,
-        metavar="N",
         help="Stop before calls exceed N tokens; stored results are free.",
         at_least=1,
     )
     budget_usd: float | None = option(
         "--budget-usd",
-        type=float,
-        metavar="X",
         help="Stop before calls exceed X dollars, for systems that report cost.",
         above=0,
     )
@@ -253,55 +213,43 @@ class RunSettings:
         "--rows",
         help="Where finished rows are kept during the run. Default: memory.",
         default="memory",
-        choices=("memory", "disk"),
         recorded=False,
     )
     cache_dir: str | Path | None = option(
         "--cache-dir",
-        type=Path,
         metavar="DIR",
         help=f"Where outputs and scores are stored. Default: {DEFAULT_CACHE_DIR}",
         recorded=False,
     )
     fresh: bool = option(
         "--fresh",
-        type=bool,
         help="Call systems and evaluators again, and replace what is stored.",
         default=False,
         key=None,
     )
     no_examples: bool = option(
         "--no-examples",
-        type=bool,
         help="Keep numbers only in the store, no text of examples or outputs.",
         default=False,
     )
     seed: int | None = option(
         "--seed",
-        type=int,
-        metavar="N",
         help="Seed for every component that takes one.",
         keep_on_rescore=True,
         fill=True,
     )
     tokenizer: Any = option(
         "--tokenizer",
-        type=object,
-        metavar="SPEC",
         help=f"How tokens are counted. Default: {DEFAULT_TOKENIZER}.",
         default=DEFAULT_TOKENIZER,
-        recorded=False,
     )
     text_fields: list[str] | None = option(
         "--text-field",
-        many=True,
-        metavar="NAME",
         help="Field whose tokens count. Repeatable. Default: context, question and turns.",
         keep_on_rescore=True,
     )
     imports: list[str] = option(
         "--import",
-        many=True,
         metavar="MODULE",
         help="Import a module first, so that what it registers can be used. Repeatable.",
         key="import",
@@ -311,13 +259,11 @@ class RunSettings:
     )
     cluster_column: str | None = option(
         "--cluster-column",
-        metavar="NAME",
         help="Field that names the source an example shares with others. Default: cluster.",
         keep_on_rescore=True,
     )
     traceback: bool = option(
         "--traceback",
-        type=bool,
         help="Print the traceback of every row that fails, in your own code.",
         default=False,
         key=None,
@@ -325,14 +271,12 @@ class RunSettings:
     )
     pdb: bool = option(
         "--pdb",
-        type=bool,
         help="Open the debugger where a row fails, in your own code.",
         default=False,
         key=None,
         recorded=False,
     )
     progress: bool = option(
-        type=bool,
         help="Show the progress if there is a terminal.",
         key=None,
         default=True,
@@ -342,7 +286,6 @@ class RunSettings:
         help="`raise` is short for fail_fast.",
         key=None,
         default="continue",
-        choices=("continue", "raise"),
         recorded=False,
     )
     plugin_options: dict[str, Any] = attrs.Factory(dict)

@@ -30,7 +30,7 @@ from cbcore.stats.paired import (
     difference_of,
     examples_needed,
     holm,
-    paired_p_value,
+    paired_test,
 )
 
 __all__ = (
@@ -50,7 +50,7 @@ __all__ = (
     "measured_mean",
     "measured_ratio",
     "paired_mean_of",
-    "paired_p_value",
+    "paired_test",
     "quantile_at",
     "ratio_of",
     "t_quantile",

@@ -39,7 +39,7 @@ class Estimate:
 
     `interval` are the lower and the upper bound of the 95 % interval, infinite where there is no
     bound, and `method` says how it was made. `clusters` is the number of clusters, or of examples
-    tried several times, that stand for the sample; None where each row stands for itself.
+    tried several times, in the sample; None if all rows are independent.
     `best_of` is set for the best of several systems: the interval allows for choosing it.
     """
 
@@ -76,7 +76,7 @@ def mean_of(
 
     The standard error is s/√n, with s² = Σ(x - x̄)²/(n - 1), that of a sample; one value has
     none. Finite values of any size are summed without overflow, and without losing small ones.
-    With `groups`, values of one group hang together, and it is that of the groups (CR1). The
+    With `groups`, values of one group are correlated, and it is that of the groups (CR1). The
     interval is that of Student's t. `n` is the number of examples, where values are not as many.
     """
     size = len(values)
@@ -298,7 +298,7 @@ def wilson(rate: float, n: float, z: float | None = None) -> tuple[float, float]
 def clustered_wilson(
     rate: float, seen: Estimate, size: int, confidence: float = CONFIDENCE
 ) -> tuple[float, float]:
-    """Wilson's interval around a rate, of zeros and ones that are `seen` to hang together.
+    """Wilson's interval around a rate, of zeros and ones in clusters, which are `seen`.
 
     It is that of as many independent ones as would be as uncertain (Korn and Graubard 1998).
     """
@@ -386,7 +386,7 @@ def _fieller(x: Sequence[float], y: Sequence[float], confidence: float) -> tuple
 
 
 def left_in(values: Sequence[float]) -> list[bool]:
-    """Which rows have a value: NaN stands for none."""
+    """Which rows have a value: NaN is none."""
     return list(map(eq, values, values))  # NaN alone differs from itself
 
 

@@ -30,10 +30,9 @@ CLUSTER = "cluster"
 class Units:
     """The rows of one system as a sample, in their order.
 
-    `keys` tell of which dataset, example and attempt each row is. `groups` say, row by row, what it hangs
-    together with: its cluster, or else its example where that was tried several times. None if
-    every row stands for itself, alone in its cluster or without one. `clustered` says that some
-    are of clusters.
+    `keys` are the dataset, example and repeat of each row. `groups` are the group of each row: its
+    cluster, or else its example if that was tried several times. They are None if all rows are
+    independent. `clustered` says that some groups are clusters.
     """
 
     n_rows: int
@@ -115,7 +114,7 @@ class Terms:
     positions: Sequence[int] | None = None
 
     def at(self, positions: Sequence[int]) -> Terms:
-        """Those of its terms that stand at these positions, in this order."""
+        """The terms at these positions, in this order."""
         x = [self.x[i] for i in positions]
         y = None
         if self.y is not None:

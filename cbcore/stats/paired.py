@@ -66,7 +66,7 @@ def difference_of(
 ) -> Difference | None:
     """Compare terms of the same rows; rows where either has none are left out.
 
-    None without a row, or where a ratio has nothing below its line.
+    None without a row, or if a denominator is zero.
     """
     raw = list(map(sub, first.x, second.x))  # NaN where either is
     positions: Sequence[int] = range(len(raw))
@@ -131,7 +131,7 @@ def _compare_ratios(
 ) -> Difference | None:
     """Whether a/b and c/d differ, by ad − bc, which has no division to make it unsteady.
 
-    There is no interval. None if a ratio has nothing below its line.
+    There is no interval. None if a denominator is zero.
     """
     size = len(first.x)
     if not size:
@@ -177,7 +177,7 @@ def _mean_by_question(
 
 
 def reach_of(*scores: Sequence[float]) -> float | None:
-    """How far scores can differ: 1 where all are between 0 and 1, else nobody knows."""
+    """How far scores can differ: 1 where all are between 0 and 1, else unknown."""
     for some in scores:
         if min(some) < 0 or max(some) > 1:
             return None
@@ -188,16 +188,6 @@ def _t_test(value: float, stderr: float, df: float) -> float:
     if stderr == 0:
         return 1.0 if value == 0 else 0.0
     return t_two_sided(value / stderr, df)
-
-
-def paired_p_value(
-    differences: Sequence[float],
-    groups: Sequence[Hashable] | None = None,
-    *,
-    reach: float | None = None,
-) -> float:
-    """The p-value of `paired_test`."""
-    return paired_test(differences, groups, reach=reach)[0]
 
 
 def paired_test(

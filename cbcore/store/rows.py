@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 from cbcore.boundary import contained
 from cbcore.exceptions import StoreError
 from cbcore.json_data import from_json, to_json, to_json_safe
-from cbcore.results.eval_row import EvalRow, RowsBySystem
-from cbcore.results.examples import Texts
+from cbcore.results.eval_row import EvalRow, RowsBySystem, Texts
 from cbcore.secrets import hide
 from cbcore.stats import CLUSTER
 from cbcore.store.database import LONG_TEXT, Reader, Store, checksum, make_valid

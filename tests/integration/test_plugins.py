@@ -31,7 +31,7 @@ BROKEN = {
     "cb-broken-entry-point": ("broken", "cb_broken_entry_point", "reinstall or update"),
     "cb-needs-other-core": ("incompatible", "requires cbcore >=99", "pip install -U"),
     "cb-unknown-hook": ("broken", "cb_dataset is not a hook", "did you mean cb_datasets?"),
-    "cb-wrong-argument": ("broken", "argument 'event'", "it takes run, row"),
+    "cb-wrong-argument": ("broken", "Argument(s) {'event'}", "`cb hooks` shows"),
     "cb-wrong-return": ("broken", "returned 'wrong-data'", "return Component("),
     "cb-hook-raises": (
         "broken",
@@ -221,7 +221,7 @@ NEEDED = {
     "bare": "METADATA",
     "torn": "line 3: 'torn apart'",
     "cb-unknown-hook/anything": "cb_dataset is not a hook",
-    "cb-wrong-argument/anything": "argument 'event'",
+    "cb-wrong-argument/anything": "Argument(s) {'event'}",
     "cb-wrong-return/wrong-data": "returned 'wrong-data'",
 }
 

@@ -172,7 +172,7 @@ def test_the_repr_is_three_lines_whatever_is_in_it():
     assert len(lines) == 3
     assert "8 rows" in lines[0]
     assert "2 systems (identity | extractive" in lines[1]
-    assert lines[2].startswith("mean_score: identity | extractive 0")
+    assert lines[2].startswith("f1: identity | extractive 0")
     hostile = EvalResult([EvalRow(HOSTILE * 40, 1)], {HOSTILE * 40: {HOSTILE: 1.0}})
     assert len(repr(hostile).splitlines()) == 3
     assert "\x1b" not in repr(hostile)

@@ -6,7 +6,6 @@ import io
 import json
 import sys
 from itertools import islice
-from pathlib import Path
 
 import fsspec
 import pytest
@@ -15,7 +14,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from cbcore import evaluate
 from cbcore.exceptions import DataError, MissingExtraError, UsageError
 from cbcore.files import FileDataset, RemoteFile, is_address
-from cbcore.settings.run_file_paths import move_paths
+from cbcore.settings.run_file import read_run_file
 from cbcore.specs import Spec, parse_dataset
 from cbcore.store.saved_runs import find_saved
 
@@ -222,7 +221,8 @@ def test_a_spec_that_is_an_address_is_a_file(text, path):
     assert not is_address("mine:x")
 
 
-def test_a_run_file_leaves_addresses_alone():
+def test_a_run_file_leaves_addresses_alone(tmp_path):
     """They are relative to nothing."""
-    spec = Spec("file", "s3://bucket/rows.jsonl")
-    assert move_paths(Path("below"), {"datasets": [spec]}) == {"datasets": [spec]}
+    file = tmp_path / "cb.yaml"
+    file.write_text("datasets: [s3://bucket/rows.jsonl]")
+    assert read_run_file(file) == {"datasets": [Spec("file", "s3://bucket/rows.jsonl")]}

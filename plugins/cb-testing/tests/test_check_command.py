@@ -45,7 +45,7 @@ def test_a_first_party_plugin_passes(workplace: Workplace) -> None:
         ("cb-kills-interpreter", "import", "ended the interpreter"),
         ("cb-prints-on-import", "stdout", "hello"),
         ("cb-unknown-hook", "import", "is not a hook of cb"),
-        ("cb-wrong-argument", "import", "has an argument"),
+        ("cb-wrong-argument", "import", "Argument(s)"),
         ("cb-wrong-return", "import", "not a Component"),
         ("cb-needs-other-core", "core-range", "it requires cbcore"),
         ("cb-broken-entry-point", "import", "cb_broken_entry_point.absent"),

@@ -19,7 +19,7 @@ DOCS = Path(__file__).parents[3] / "docs" / "reference" / "conformance.md"
 
 BY_PACKAGE = [
     ("hooks-match", "cb-unknown-hook", "did you mean cb_datasets?"),
-    ("hooks-match", "cb-wrong-argument", "that the hook does not"),
+    ("hooks-match", "cb-wrong-argument", "can not be found in the hookspec"),
     ("hooks-match", "cb-wrong-return", "not a Component of kind"),
     ("hooks-match", "cb-hook-raises", "failed"),
     ("import-works", "cb-raises-on-import", "the flux is out of order"),

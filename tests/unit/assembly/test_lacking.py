@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from cbcore.assembly.builder import Builder
-from cbcore.assembly.missing import require_all
 from cbcore.exceptions import UsageError
 from cbcore.plugins import Catalog, read_distributions
 from cbcore.settings import RunSettings
@@ -33,7 +32,7 @@ def test_everything_that_lacks_is_named_with_what_brings_it(bare):
         tokenizer="py:./mine.py:Counter",
     )
     with pytest.raises(UsageError) as caught:
-        require_all(bare, asked(request, "html=report.html"))
+        bare.require_all(asked(request, "html=report.html"))
     assert caught.value.message == (
         "not installed: system 'bm25', system 'extractive', system 'identity', "
         "dataset 'hotpotqa', reporter 'html'"
@@ -45,17 +44,17 @@ def test_what_no_package_is_known_to_offer_is_told_beside(bare):
     """A name may be misspelt."""
     request = RunSettings(systems=["nonsense"], datasets=["hotpotqa"], tokenizer="py:m:x")
     with pytest.raises(UsageError) as caught:
-        require_all(bare, asked(request))
+        bare.require_all(asked(request))
     assert "cb install cb-hotpotqa\nsystem 'nonsense': `cb list systems`" in str(caught.value.hint)
 
 
 def test_a_single_one_is_told_where_it_is_looked_up(bare):
     """With names like it, or the package that has it."""
     request = RunSettings(systems=[object()], datasets=[[{"id": 1}]], tokenizer="words")
-    require_all(bare, asked(request))
+    bare.require_all(asked(request))
 
 
 def test_own_code_and_objects_are_nobody_elses(bare):
     """Whatever they turn out to be."""
     request = RunSettings(systems=["py:m:x", object()], datasets=[[]], tokenizer="py:m:x")
-    require_all(bare, asked(request, "py:m:R=out.txt"))
+    bare.require_all(asked(request, "py:m:R=out.txt"))

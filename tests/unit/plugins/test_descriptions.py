@@ -80,24 +80,11 @@ def test_a_component_that_fails_is_tried_every_time(plugin: Path) -> None:
     assert describe(plugin.parent).emits == ("s",)
 
 
-DAMAGED = [
-    "[",
-    "[]",
-    '{"cb-scored": 7}',
-    '{"cb-scored": {"stamp": "STAMP", "components": []}}',
-    '{"cb-scored": {"stamp": "STAMP", "components": {"evaluator scored": [1]}}}',
-    '{"cb-scored": {"stamp": "STAMP", "components": {"evaluator scored": {"kind": 3}}}}',
-    '{"cb-scored": {"stamp": "STAMP", "components": {}, "problems": 5}}',
-    '{"cb-scored": {"stamp": "STAMP", "components": {}, "problems": {"x": 5}}}',
-]
-
-
-@pytest.mark.parametrize("text", DAMAGED)
+@pytest.mark.parametrize("text", ["", "[", '{"cb-scored": '])
 def test_a_damaged_file_counts_as_empty(plugin: Path, text: str) -> None:
     """It costs an import and is written again."""
     describe(plugin.parent)
-    stamp = json.loads(cache_file().read_text())["cb-scored"]["stamp"]
-    cache_file().write_text(text.replace("STAMP", stamp))
+    cache_file().write_text(text)
     catalog = Catalog(read_distributions([str(plugin.parent)]))
     catalog.recall_outcomes()
     assert catalog.plugins[0].state == "not loaded yet"

@@ -12,7 +12,7 @@ import pytest
 from cbcore import hookimpl, hookspecs
 from cbcore.exceptions import PluginContractError
 from cbcore.plugins import Catalog, read_distributions
-from cbcore.plugins.manager import HookManager, load_hook_module
+from cbcore.plugins.manager import HookManager
 from cbcore.results import EvalResult, Section
 from tests.fake_distributions import write_hooks
 
@@ -81,7 +81,7 @@ def test_every_hook_documents_when_it_is_called_and_what_an_exception_does(hook:
 def test_an_implementation_takes_the_arguments_it_names(implementation: Any, expected: Any) -> None:
     """Without a decorator, as every function named `cb_…`."""
     hooks = make_hooks(one=Plugin(cb_row_finished=implementation))
-    assert hooks.hook.cb_row_finished(run="RUN", row="ROW") == [expected]
+    assert hooks.hook.cb_row_finished(run="RUN", row="ROW", attempt=None) == [expected]
 
 
 def test_specname_and_optionalhook_work_as_in_pluggy() -> None:
@@ -100,10 +100,6 @@ def test_specname_and_optionalhook_work_as_in_pluggy() -> None:
     assert called == ["RUN"]
 
 
-def by_keyword(run: object, *, row: object) -> None:
-    """pluggy passes arguments by position."""
-
-
 @hookimpl
 def marked() -> None:
     """Not a hook, although it is marked."""
@@ -114,6 +110,9 @@ def no_generator(run: object) -> None:
     """A wrapper has to yield."""
 
 
+SEE_HOOKS = "`cb hooks` shows every hook with its arguments"
+
+
 @pytest.mark.parametrize(
     ("hooks", "problem", "hint"),
     [
@@ -121,25 +120,19 @@ def no_generator(run: object) -> None:
         ({"cb_run_start": lambda run: None}, "cb_run_start is not", "did you mean cb_run_started?"),
         ({"cb_zzz": lambda: None}, "cb_zzz is not a hook", "`cb hooks` shows every hook"),
         ({"marked": marked}, "marked is not a hook", "`cb hooks` shows every hook"),
-        ({"cb_row_finished": lambda event: None}, "argument 'event'", "it takes run, row"),
-        ({"cb_datasets": lambda config: []}, "argument 'config'", "it takes no arguments"),
-        ({"cb_run_started": no_generator}, "generator", None),
-        ({"cb_row_finished": by_keyword}, "keyword-only argument 'row'", "take it by position"),
+        ({"cb_row_finished": lambda event: None}, "Argument(s) {'event'}", SEE_HOOKS),
+        ({"cb_datasets": lambda config: []}, "Argument(s) {'config'}", SEE_HOOKS),
+        ({"cb_run_started": no_generator}, "not a generator", SEE_HOOKS),
     ],
 )
 def test_a_function_that_cannot_implement_its_hook_is_refused(
     hooks: dict[str, Any], problem: str, hint: str | None
 ) -> None:
     with pytest.raises(PluginContractError) as caught:
-        load_hook_module("cb-x", Plugin(**hooks))
+        make_hooks(**{"cb-x": Plugin(**hooks)})
     assert problem in caught.value.message
     assert caught.value.plugin == "cb-x"
-    assert hint is None or caught.value.hint == hint
-    manager = HookManager()
-    with pytest.raises(PluginContractError) as of_object:
-        manager.register(Plugin(**hooks))
-    assert of_object.value.reason == caught.value.reason
-    assert of_object.value.plugin == f"{__name__}.Plugin"
+    assert caught.value.hint == hint
 
 
 # -- order -------------------------------------------------------------------------------------
@@ -283,7 +276,7 @@ def test_cb_trace_prints_every_call(
 def test_the_older_kind_of_wrapper_is_refused() -> None:
     """One form is enough, and it is not ignored silently."""
     with pytest.raises(PluginContractError, match="write wrapper=True"):
-        load_hook_module("cb-x", Plugin(cb_summarize=old_kind))
+        make_hooks(one=Plugin(cb_summarize=old_kind))
 
 
 def test_an_async_hook_is_refused() -> None:
@@ -292,7 +285,7 @@ def test_an_async_hook_is_refused() -> None:
     async def observe(run: Any) -> None: ...
 
     with pytest.raises(PluginContractError, match="cannot be async"):
-        load_hook_module("cb-x", Plugin(cb_run_started=observe))
+        make_hooks(one=Plugin(cb_run_started=observe))
 
 
 def test_a_hook_that_yields_is_a_wrapper_or_returns_what_it_yields() -> None:
@@ -305,6 +298,6 @@ def test_a_hook_that_yields_is_a_wrapper_or_returns_what_it_yields() -> None:
         yield
 
     with pytest.raises(PluginContractError, match="wrapper=True"):
-        load_hook_module("cb-x", Plugin(cb_run_started=observe))
+        make_hooks(one=Plugin(cb_run_started=observe))
     plugin = Plugin(cb_run_started=hookimpl(wrapper=True)(observe), cb_datasets=offer)
-    assert load_hook_module("cb-x", plugin) is plugin
+    make_hooks(one=plugin)

@@ -127,12 +127,11 @@ def test_every_way_to_write_the_table(tmp_path: Path, text: str) -> None:
         "",
         "[tool.other]\ndisable_plugins = ['a']",
         "[tool.cbx]\nx = 1",
-        "not toml at all [",
         "# cb = 1\n[tool]\nx = 1",
     ],
 )
 def test_files_that_say_nothing_of_cb(tmp_path: Path, text: str) -> None:
-    """They are not our business, valid or not."""
+    """Neither a table of another tool nor a comment is a switch."""
     assert from_table(tmp_path, text) == PluginPolicy()
 
 

@@ -14,7 +14,7 @@ from cb_sweeps.smallest import lower_bound_of
 from cbcore.stats import (
     mean_of,
     paired_mean_of,
-    paired_p_value,
+    paired_test,
 )
 from cbcore.stats.estimates import rate_of, ratio_of
 
@@ -138,7 +138,7 @@ def test_noise_is_rarely_called_a_difference(n):
     """At 5 %, about one in twenty, and with few examples fewer."""
     chance = random.Random(7)
     called = sum(
-        paired_p_value([chance.choice([-1, -0.5, 0, 0.5, 1]) for _ in range(n)]) <= 0.05
+        paired_test([chance.choice([-1, -0.5, 0, 0.5, 1]) for _ in range(n)])[0] <= 0.05
         for _ in range(1000)
     )
     assert called / 1000 < 0.07
@@ -148,7 +148,7 @@ def test_a_planted_difference_is_found():
     """0.2 with a deviation of 0.4 on 60 examples: nearly always."""
     chance = random.Random(7)
     found = sum(
-        paired_p_value([chance.gauss(0.2, 0.4) for _ in range(60)]) <= 0.05 for _ in range(300)
+        paired_test([chance.gauss(0.2, 0.4) for _ in range(60)])[0] <= 0.05 for _ in range(300)
     )
     assert found / 300 > 0.9
 

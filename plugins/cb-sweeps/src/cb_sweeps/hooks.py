@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 from cbcore import hookimpl
 from cbcore.exceptions import UsageError
-from cbcore.specs import Spec, may_be_sweep
+from cbcore.specs import Spec
 
 if TYPE_CHECKING:
     from cbcore.protocols import Run
     from cbcore.results import EvalResult
     from cbcore.settings import RunSettings
+
+_RANGE = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\.\.")
+"""The beginning of a range."""
 
 
 @hookimpl(wrapper=True)
@@ -68,3 +72,11 @@ def _may_be_swept(wanted: Any) -> bool:
         return isinstance(wanted, str)
     values = (wanted.config, *wanted.params.values())
     return bool(wanted.label) or any(map(may_be_sweep, values))
+
+
+def may_be_sweep(value: Any) -> bool:
+    """Whether a value looks like several: a range such as `50..400/50`, or a list."""
+    if not isinstance(value, str):
+        return isinstance(value, list)
+    text = value.strip()
+    return _RANGE.match(text) is not None or (text[:1], text[-1:]) == ("[", "]")

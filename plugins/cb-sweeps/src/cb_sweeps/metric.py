@@ -24,7 +24,7 @@ from cbcore.stats import (
     holm,
     mean_of,
     paired_mean_of,
-    paired_p_value,
+    paired_test,
 )
 
 ABSENT = "–"
@@ -185,7 +185,7 @@ def _compared(curves: Sequence[Curve], sample: Sample) -> list[dict[str, Any]]:
             {"name": name, "area": _estimate(_difference(lost, sample), sign="+"), "p_value": None}
             for name, lost in found
         ]
-    p_values = holm([paired_p_value(lost, sample.groups) for _, lost in found])
+    p_values = holm([paired_test(lost, sample.groups)[0] for _, lost in found])
     return [
         {
             "name": name,

@@ -19,6 +19,7 @@ from typing import Any
 
 import attrs
 
+from cb_sweeps.hooks import may_be_sweep
 from cb_sweeps.sweeps import TAG
 from cbcore import binding, specs
 from cbcore.assembly import Builder
@@ -128,7 +129,7 @@ def _find_swept(builder: Builder, kind: str, stages: Sequence[Spec]) -> list[_Sw
     found: list[_Swept] = []
     for number, stage in enumerate(stages):
         given: list[tuple[str | None, Any]] = [(None, stage.config), *stage.params.items()]
-        several = [(name, value) for name, value in given if specs.may_be_sweep(value)]
+        several = [(name, value) for name, value in given if may_be_sweep(value)]
         try:
             parameters = builder.parameters(kind, stage) if several else {}
         except UnknownComponentError:  # reported with all others that are missing

@@ -16,6 +16,7 @@ from cbcore.exceptions import SpecError
 from cbcore.json_data import to_json_safe
 from cbcore.results import EvalResult
 from cbcore.settings import RunSettings
+from cbcore.settings.options import options_of
 
 _KINDS = {
     "systems": "system",
@@ -195,10 +196,11 @@ def _spec_text(value: Any) -> str:
 
 def _flags() -> dict[str, tuple[str, Any]]:
     """The flag and the default of each setting of the core; a plugin's flag is named like it."""
+    defaults = _defaults()
     return {
-        field.name: (option.flags[-1], field.default)
-        for field in attrs.fields(RunSettings)
-        if (option := field.metadata.get("option")) is not None and option.flags
+        name: (option.flags[-1], defaults[name])
+        for name, option in options_of(RunSettings).items()
+        if option.flags
     }
 
 

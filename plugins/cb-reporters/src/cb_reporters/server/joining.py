@@ -11,6 +11,7 @@ import attrs
 from cbcore import metrics_of
 from cbcore.exceptions import ResultError
 from cbcore.results import EvalResult, EvalRow, RowsBySystem, Texts, sum_up
+from cbcore.results.summary import mark_idle
 from cbcore.store.rows import JoinedRows, StoredRows, StoredTexts
 
 _MOST_ROWS = 200_000
@@ -46,7 +47,7 @@ def joined(
         config[kind] = _records(first, second, kind, renamed)
     found = sum_up(parts if is_summed_up else {}, metrics, score, config=config)
     if metrics:
-        config = found.mark_idle(config)
+        config = mark_idle(config, "metrics", found.idle)
     # For the page, which tells how each of them is made again.
     config = {**config, "compared": [result.config for result in results]}
     return EvalResult(
