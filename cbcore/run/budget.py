@@ -88,10 +88,11 @@ class CostModel:
     """
 
     component: Built
-    needs_usd: bool = False
+    needs_usd: bool
     most: Cost = attrs.Factory(Cost)
     n_seen: int = 0  # calls that showed their cost
     n_open: int = 0
+    n_uncounted: int = 0  # requests of unknown cost before any cost was known
     is_closed: bool = False  # it reports no cost: no further call under a dollar budget
 
     @property
@@ -99,11 +100,10 @@ class CostModel:
         """Whether open calls have to show their cost first."""
         return self.n_open >= max(1, self.n_seen)
 
-    def bound(self, example: Mapping[str, Any]) -> Cost:
+    def bound(self, declared: Cost | None) -> Cost:
         """The most that a call is taken to cost. It is never below the most expensive call seen: a
         declared bound can be wrong, by hidden reasoning or another price.
         """
-        declared = declare_cost(self.component, example)
         if declared is None:
             return self.most + self.most
         if not declared.is_bound:
@@ -111,7 +111,8 @@ class CostModel:
         return declared.largest(self.most)
 
     def learn(self, spent: Spent, bound: Cost) -> Cost:
-        """Count a call that returned. A request of unknown cost counts with the bound."""
+        """Count a call that returned. A request of unknown cost counts with the bound or, as long as
+        there is none, when the first cost is known."""
         actual = spent.cost
         if self.needs_usd and actual.usd is None and self.may_cost:
             self.is_closed = self.is_closed or spent.is_answered
@@ -119,11 +120,17 @@ class CostModel:
                 actual = actual.largest(bound)
         shows = not self.may_cost or bool(actual.usd or actual.tokens)
         self.most = self.most.largest(actual)
-        for _ in range(spent.n_unknown):
-            actual += bound
         is_surprise = actual.largest(bound) != bound.largest(bound)
         self.n_seen = 1 if is_surprise else self.n_seen + shows
+        self.n_uncounted += spent.n_unknown
+        request = bound if self._is_known(bound) else self.most
+        if self._is_known(request):
+            actual = sum([request] * self.n_uncounted, actual)
+            self.n_uncounted = 0
         return actual
+
+    def _is_known(self, cost: Cost) -> bool:
+        return bool(cost.usd if self.needs_usd else cost.tokens)
 
     @property
     def may_cost(self) -> bool:
@@ -150,7 +157,7 @@ class Reservation:
     """What is set aside for one attempt. Calls of the components in `begun` have begun."""
 
     budget: Budget
-    bounds: dict[CostModel, Cost]
+    bounds: dict[Built, Cost]
     begun: set[Built] = attrs.Factory(set)
 
     def settle(self, spent: Mapping[Built, Spent]) -> None:
@@ -160,17 +167,18 @@ class Reservation:
         thread may make it.
         """
         budget = self.budget
-        with budget.lock:
+        with budget.changed:
             if self not in budget.open:
                 return
             budget.open.discard(self)
-            for model, bound in self.bounds.items():
+            for component, bound in self.bounds.items():
+                model = budget.find_model(component)
                 model.n_open -= 1
-                component = model.component
                 if component in spent:
                     budget.spent += model.learn(spent[component], bound)
                 elif component in self.begun:
                     budget.spent += bound
+            budget.changed.notify_all()
 
 
 class Budget:
@@ -181,8 +189,8 @@ class Budget:
         self.is_limited = tokens is not None or usd is not None
         self.spent = Cost()
         self.open: set[Reservation] = set()
-        self.lock = threading.RLock()
-        self._models: dict[Built, CostModel] = {}
+        self.changed = threading.Condition()  # a reservation was settled
+        self._models: dict[int, CostModel] = {}
 
     def check_prices(self, components: Iterable[Built]) -> None:
         """Raise `UsageError` for a dollar budget with a component whose price is not known."""
@@ -201,13 +209,16 @@ class Budget:
         self, example: Mapping[str, Any], components: Sequence[Built]
     ) -> Reservation | None:
         """Set aside what one attempt may cost. None: it does not fit now, or has to wait."""
-        with self.lock:
-            models = [self._model(component) for component in components]
+        with self.changed:
+            models = [self.find_model(component) for component in components]
             if any(model.must_wait or model.is_closed for model in models):
                 return None
             if any(not model.n_seen for model in models) and self._has_unknown_call():
                 return None
-            bounds = {model: model.bound(example) for model in models}
+            bounds = {
+                component: model.bound(declare_cost(component, example))
+                for component, model in zip(components, models, strict=True)
+            }
             if not self._fits(bounds.values()):
                 return None
             for model in models:
@@ -216,9 +227,22 @@ class Budget:
             self.open.add(reservation)
             return reservation
 
+    def reserve_again(
+        self, lost: Reservation, example: Mapping[str, Any], components: Sequence[Built]
+    ) -> Reservation | None:
+        """Set aside what a repeated call may cost, as soon as it may be open with the others.
+
+        The lost one counts with its bound. None: it does not fit.
+        """
+        with self.changed:
+            lost.settle({})
+            while (again := self.reserve(example, components)) is None and self.open:
+                self.changed.wait()
+            return again
+
     def _has_unknown_call(self) -> bool:
         """Whether a call is open of a component that has shown nothing. One is enough in a run."""
-        return any(not model.n_seen for one in self.open for model in one.bounds)
+        return any(not self.find_model(built).n_seen for one in self.open for built in one.bounds)
 
     def _fits(self, bounds: Iterable[Cost]) -> bool:
         expected = self.spent
@@ -227,11 +251,12 @@ class Budget:
         is_over_usd = self.limit_usd is not None and (expected.usd or 0.0) > self.limit_usd
         return not is_over_usd and not (self.limit_tokens or math.inf) < expected.tokens
 
-    def _model(self, component: Built) -> CostModel:
-        if component not in self._models:
-            needs_usd = self.limit_usd is not None
-            self._models[component] = CostModel(component, needs_usd=needs_usd)
-        return self._models[component]
+    def find_model(self, component: Built) -> CostModel:
+        """What is known of a component. Copies of it, as for another dataset, share its record."""
+        key = id(component.record)
+        if key not in self._models:
+            self._models[key] = CostModel(component, self.limit_usd is not None)
+        return self._models[key]
 
     def describe_end(self) -> RunError:
         """Why no further call fits, as the error that ends the run."""

@@ -6,7 +6,6 @@ import contextlib
 import inspect
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
@@ -28,6 +27,7 @@ _LONGEST_WAIT_S = 1.0
 """A signal that comes right before the driver waits is only handled after it."""
 _MOST_ABANDONED = 100
 _CLOSE_S = 5.0
+_CANCEL_S = 2.0
 
 
 class Threads:
@@ -92,11 +92,7 @@ class Calls:
     itself, and a failed row takes its place.
     """
 
-    def __init__(
-        self,
-        timeout_s: float | None = None,
-        warn: Callable[[str], None] = lambda message: None,
-    ) -> None:
+    def __init__(self, timeout_s: float | None, warn: Callable[[str], None]) -> None:
         self.timeout_s = timeout_s
         self.open: set[Attempt] = set()
         self.is_stopped = False
@@ -104,9 +100,8 @@ class Calls:
         self._n_abandoned = 0
         self._warm: set[Built] = set()
         self._finished: SimpleQueue[Attempt] = SimpleQueue()
-        self._lock = threading.RLock()  # guards `is_given_up` and what waits for the loop
+        self._lock = threading.RLock()  # guards `is_given_up` and `_loop`
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._to_await: deque[Attempt] = deque()  # if it has any, the loop has been woken
         self._unanswered: tuple[threading.Event, float] | None = None  # asked the loop, since
 
     def start(self, attempt: Attempt) -> None:
@@ -121,21 +116,20 @@ class Calls:
         if attempt.step == "thread":
             attempt.pair.threads.put(attempt)
         elif attempt.step == "loop":
-            with self._lock:
-                loop, waiting = self.loop, self._to_await
-                is_awake = bool(waiting)
-                waiting.append(attempt)
-            if not is_awake:
-                loop.call_soon_threadsafe(self._start_tasks, loop, waiting)
+            loop = self.loop
+            loop.call_soon_threadsafe(self._start_task, loop, attempt)
         else:
             if attempt.escaped is None:  # else it is no row, and the run ends
                 attempt.pair.finish(attempt)
             self._finished.put(attempt)
 
-    def _release(self, attempt: Attempt) -> bool:
-        """End a step. False: the driver gave the attempt up, and nothing waits for it."""
+    def _end_step(self, attempt: Attempt) -> bool:
+        """Hand an attempt on. False: the driver gave it up, and nothing waits for it."""
         with self._lock:
-            return not attempt.is_given_up
+            is_given_up = attempt.is_given_up
+        if not is_given_up:
+            self._hand_on(attempt)
+        return not is_given_up
 
     def work(self, threads: Threads) -> None:
         """The body of a thread."""
@@ -146,17 +140,13 @@ class Calls:
                 attempt.pair.run_blocking(attempt)
             except BaseException as error:  # noqa: BLE001 - raised again by the driver
                 attempt.escaped = error
-            if self._release(attempt):
-                self._hand_on(attempt)
-            elif attempt.is_replaced:
+            if not self._end_step(attempt) and attempt.is_replaced:
                 return  # another thread has taken this place
 
     # -- on the event loop ---------------------------------------------------------------------
 
-    def _start_tasks(self, loop: asyncio.AbstractEventLoop, waiting: deque[Attempt]) -> None:
-        while waiting:
-            attempt = waiting.popleft()
-            attempt.task = loop.create_task(self._await(attempt))
+    def _start_task(self, loop: asyncio.AbstractEventLoop, attempt: Attempt) -> None:
+        attempt.task = loop.create_task(self._await(attempt))
 
     async def _await(self, attempt: Attempt) -> None:
         try:
@@ -165,8 +155,7 @@ class Calls:
         except BaseException as error:  # noqa: BLE001 - raised again by the driver
             attempt.escaped = error
         attempt.task = None
-        if self._release(attempt):
-            self._hand_on(attempt)
+        self._end_step(attempt)
 
     # -- the driver ----------------------------------------------------------------------------
 
@@ -197,7 +186,7 @@ class Calls:
         return min(max(0.0, longest), _LONGEST_WAIT_S)
 
     def _give_up_if_overdue(self, attempt: Attempt) -> bool:
-        with self._lock:  # against `_release`: either the call has ended, or it is given up
+        with self._lock:  # against `_end_step`: either the call has ended, or it is given up
             deadline, waits = attempt.deadline, attempt.waits
             if deadline is not None and waits is not None:
                 deadline += waits.so_far()
@@ -218,14 +207,11 @@ class Calls:
             attempt.pair.workers.end(attempt.future)  # type: ignore[union-attr]
         else:
             self.loop.call_soon_threadsafe(attempt.pair.leave_task, attempt)
-            self._ask_loop()
+            if self._unanswered is None:
+                answer = threading.Event()
+                self.loop.call_soon_threadsafe(answer.set)
+                self._unanswered = (answer, time.monotonic())
         return True
-
-    def _ask_loop(self) -> None:
-        if self._unanswered is None:
-            answer = threading.Event()
-            self.loop.call_soon_threadsafe(answer.set)
-            self._unanswered = (answer, time.monotonic())
 
     def _leave_blocked_loop(self) -> list[Attempt]:
         """A call that blocks instead of awaiting holds the loop: stop the pairs that use it."""
@@ -238,8 +224,7 @@ class Calls:
         if time.monotonic() < asked + max(1.0, self.timeout_s or 0.0):
             return []
         with self._lock:
-            self._loop, self._to_await = None, deque()
-        self._unanswered = None
+            self._loop = self._unanswered = None
         lost = [attempt for attempt in self.open if attempt.step == "loop"]
         for attempt in lost:
             if not attempt.is_given_up:
@@ -261,38 +246,33 @@ class Calls:
         if system in self._warm:
             return
         self._warm.add(system)
-        if not hasattr(system.value, "warm_up"):
-            return
-        with contained() as attempt:
-            begun = system.value.warm_up()
-            if inspect.isawaitable(begun):
-                self._run(begun)
-        if attempt.error is not None:
-            self.warn(f"Warming up {system.name!r} failed: {attempt.reason}.")
-
-    def _run(self, awaitable: Any, timeout_s: float | None = None) -> Any:
-        """The value of an awaitable, which is awaited on the loop."""
-        import asyncio
-
-        async def wait() -> Any:
-            return await awaitable
-
-        return asyncio.run_coroutine_threadsafe(wait(), self.loop).result(timeout_s)
+        if hasattr(system.value, "warm_up"):
+            self._run(f"Warming up {system.name!r}", system.value.warm_up)
 
     def close(self, components: Iterable[Built] = ()) -> None:
         """Let components close what they have opened on the loop, and end it."""
-        if (loop := self._loop) is None:
-            return
-        for component in components:
+        for component in components if self._loop is not None else ():
             if hasattr(component.value, "aclose"):
-                with contained() as attempt:
-                    self._run(component.value.aclose(), _CLOSE_S)
-                if attempt.error is not None:
-                    self.warn(f"Closing {component.name!r} failed: {attempt.reason}.")
-        self._loop = None
-        loop.call_soon_threadsafe(loop.stop)
+                self._run(f"Closing {component.name!r}", component.value.aclose, _CLOSE_S)
+        loop, self._loop = self._loop, None
+        if loop is not None:
+            loop.call_soon_threadsafe(loop.stop)
 
-    def stop(self, grace_s: float = 2.0) -> None:
+    def _run(self, doing: str, function: Callable[[], Any], timeout_s: float | None = None) -> None:
+        """Call a function of a component, on the loop if it is awaited. Warn if it fails."""
+        import asyncio
+
+        async def wait(awaitable: Any) -> None:
+            await awaitable
+
+        with contained() as attempt:
+            begun = function()
+            if inspect.isawaitable(begun):
+                asyncio.run_coroutine_threadsafe(wait(begun), self.loop).result(timeout_s)
+        if attempt.error is not None:
+            self.warn(f"{doing} failed: {attempt.reason}.")
+
+    def stop(self) -> None:
         """Start nothing more, cancel what is awaited, leave blocking calls behind. Idempotent."""
         if self.is_stopped:
             return
@@ -303,9 +283,9 @@ class Calls:
         if (loop := self._loop) is not None:
             import asyncio
 
-            cancelled = asyncio.run_coroutine_threadsafe(_cancel_tasks(grace_s), loop)
+            cancelled = asyncio.run_coroutine_threadsafe(_cancel_tasks(), loop)
             try:
-                cancelled.result(grace_s + 1)
+                cancelled.result(_CANCEL_S + 1)
             except FutureTimeout:  # a blocked loop, whose thread is a daemon
                 self._loop = None
 
@@ -337,11 +317,11 @@ def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
     loop.close()
 
 
-async def _cancel_tasks(grace_s: float) -> None:
+async def _cancel_tasks() -> None:
     import asyncio
 
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     for task in tasks:
         task.cancel()
     if tasks:
-        await asyncio.wait(tasks, timeout=grace_s)
+        await asyncio.wait(tasks, timeout=_CANCEL_S)

@@ -39,6 +39,7 @@ def plan_run(run: Runner) -> list[PlannedCalls]:
 
 def _plan(pair: Pair) -> PlannedCalls:
     planned = PlannedCalls(pair.system.name, pair.examples.benchmark.name)
+    group: list[Attempt] = []  # repeats of one example
     for attempt in pair.attempts:
         example = attempt.example.data
         # Columns are tried on the first usable example: the others are alike, or fail.
@@ -51,9 +52,13 @@ def _plan(pair: Pair) -> PlannedCalls:
             planned.calls += 1
             planned.input_tokens += pair.run.counter.visible(example)
             planned.cost = _add(planned.cost, declare_cost(pair.system, example))
-        for scorer in pair.judges if attempt.error is None else ():
-            if scorer not in attempt.scores:
-                planned.judging = _add(planned.judging, declare_cost(scorer.built, example))
+        judges = pair.list_judges(attempt)
+        group = [*group, attempt] if attempt.repeat else [attempt]
+        if len(group) == pair.repeats > 1:
+            pair.join_repeats(attempt, group)
+            judges += pair.list_judges(attempt)
+        for judge in judges:
+            planned.judging = _add(planned.judging, declare_cost(judge, example))
     return planned
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from cbcore.boundary import contained
 from cbcore.chains import USAGE_FIELDS, add_turns, count_tokens
-from cbcore.components import describe_exception, described_value
+from cbcore.components import described_value
 from cbcore.contexts import FORMS, is_same
-from cbcore.exceptions import ScoringError
+from cbcore.exceptions import ProcessError, ScoringError
 from cbcore.json_data import to_json_safe
 from cbcore.results import EvalRow, Scored
 from cbcore.results.causes import RETURNED, TRACEBACK
 from cbcore.results.eval_row import CHANGED
-from cbcore.run.scorers import Scorer, Unscored, describe_missing
+from cbcore.run.scorers import Scorer, describe_missing, explain_unscored
 from cbcore.secrets import are_known, blot, hide, redact, visible
 from cbcore.stats import CLUSTER
 from cbcore.tracebacks import format_traceback
@@ -47,7 +47,6 @@ class RowMaker:
         self._cluster_column = run.settings.cluster_column or CLUSTER
         self._idle = run.idle
         self._expected = expect_score(run.config["score_field"], scorers, benchmark)
-        self._unscored = Unscored(self._expected or "", scorers)
         declared = {name for scorer in scorers for name in scorer.emits}
         self._foreign = {
             scorer: declared.difference(scorer.emits) if scorer.is_automatic else set[str]()
@@ -56,29 +55,39 @@ class RowMaker:
 
     def make(self, attempt: Attempt, position: int) -> EvalRow:
         """The row of a finished attempt. Changes nothing of the attempt."""
-        example, output = attempt.example, attempt.output
         row = self._start(attempt, position)
-        try:
-            row.input_tokens = self._counter.visible(example.data)
-            if attempt.error is not None or output is None:
-                return _fail(row, attempt)
-            self._add_output(row, attempt, output)
-            if self._cluster_column in example.data:
-                row.metadata[CLUSTER] = to_json_safe(example.data[self._cluster_column])
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # noqa: BLE001 - all that is made of outputs passes here
-            return self._refuse(attempt, position, error)
+        with contained() as reading:
+            self._fill(row, attempt)
+        if reading.error is not None:  # without end, too deep, or with methods that fail
+            of = "the output" if attempt.output is not None else "the example"
+            row = self._start(attempt, position)
+            row.error = attempt.error or f"{of} cannot be kept: {reading.reason}"
+        if row.error is not None:
+            row.error = redact(row.error)
+        if are_known():
+            row.example_id = hide(row.example_id)
+            row.scores, row.missing = hide(row.scores), hide(row.missing)
+        return row
+
+    def _fill(self, row: EvalRow, attempt: Attempt) -> None:
+        example, output = attempt.example.data, attempt.output
+        row.input_tokens = self._counter.visible(example)
+        row.error = attempt.error
+        if row.error is not None or output is None:
+            if isinstance(attempt.raised, ProcessError):
+                row.metadata.update(_make_plain(attempt.raised.cost))
+            if attempt.raised is not None:
+                _add_traceback(row, format_traceback(attempt.raised))
+            return
+        self._add_output(row, attempt, output)
+        if self._cluster_column in example:
+            row.metadata[CLUSTER] = to_json_safe(example[self._cluster_column])
         for scorer in self._scorers:
             if scorer in attempt.scores:
                 self._add_scores(row, scorer, attempt.scores[scorer])
         main = self._expected
         if main is not None and main not in row.scores and main not in row.missing:
-            row.missing[main] = self._unscored.find_reason(example.data, output)
-        if are_known():
-            row.example_id = hide(row.example_id)
-            row.scores, row.missing = hide(row.scores), hide(row.missing)
-        return row
+            row.missing[main] = explain_unscored(main, self._scorers, example, output)
 
     def _start(self, attempt: Attempt, position: int) -> EvalRow:
         example = attempt.example
@@ -92,13 +101,6 @@ class RowMaker:
             example_key=example.key,
             position=position,
         )
-
-    def _refuse(self, attempt: Attempt, position: int, error: BaseException) -> EvalRow:
-        """The row of what cannot be kept: without end, too deep, or with methods that fail."""
-        of = "the output" if attempt.output is not None else "the example"
-        row = self._start(attempt, position)
-        row.error = redact(attempt.error or f"{of} cannot be kept: {describe_exception(error)}")
-        return row
 
     def _add_output(self, row: EvalRow, attempt: Attempt, output: Mapping[str, Any]) -> None:
         example = attempt.example.data
@@ -155,12 +157,10 @@ class RowMaker:
         """What an evaluator returned or raised; whatever it is, the row takes no harm."""
         if self._idle and (type(scores) is not dict or scores):
             self._idle.discard(scorer.name)
-        try:
+        with contained() as reading:
             self._read_scores(row, scorer, scores)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # noqa: BLE001 - all that is made of scores passes here
-            reason = f"what the evaluator returned cannot be kept: {describe_exception(error)}"
+        if reading.error is not None:
+            reason = f"what the evaluator returned cannot be kept: {reading.reason}"
             _add_reason(row, scorer, reason)
 
     def _read_scores(self, row: EvalRow, scorer: Scorer, scores: Any) -> None:
@@ -171,7 +171,7 @@ class RowMaker:
             _add_traceback(row, format_traceback(scores))
             return
         if isinstance(scores, Scored):
-            row.missing |= {str(name): _redact(str(why)) for name, why in scores.missing.items()}
+            row.missing |= {str(name): redact(str(why)) for name, why in scores.missing.items()}
             _add_details(row, scorer, {**scores.details, **scores.cost})
             scores = scores.scores
         if not isinstance(scores, Mapping):
@@ -181,30 +181,28 @@ class RowMaker:
         # A name belongs to the evaluator that declares it, or that comes first.
         others = self._foreign[scorer]
         for name, value in scores.items():
-            is_free = name not in row.scores and name not in others
-            if type(value) is float and is_free and math.isfinite(value) and type(name) is str:
-                row.scores[name] = value
-                continue
             if type(name) is not str:
                 shown = described_value(name)
                 row.missing[shown] = f"the evaluator named a score {shown}, which is no text"
                 continue
+            is_free = name not in row.scores and name not in others
             key = name if is_free else f"{scorer.name}.{name}"
-            try:
-                value = float(value)  # noqa: PLW2901 - numpy scalars, integers and booleans
-            except KeyboardInterrupt:
-                raise
-            except BaseException:  # noqa: BLE001 - `float` may call anything, and overflow
+            number = _read_number(value)
+            if number is None:
                 row.missing[key] = f"{RETURNED} {described_value(value)}, not a number"
-                continue
-            if math.isfinite(value):
-                row.scores[key] = value
+            elif math.isfinite(number):
+                row.scores[key] = number
             else:
-                row.missing[key] = f"{RETURNED} {value}"
+                row.missing[key] = f"{RETURNED} {number}"
 
 
-_redact = functools.lru_cache(maxsize=64)(redact)
-"""For reasons, most of which are those of the row before."""
+def _read_number(value: Any) -> float | None:
+    """A score: also a numpy scalar, an integer or a boolean."""
+    if type(value) is float:
+        return value
+    with contained():  # `float` may call anything, and overflow
+        return float(value)
+    return None
 
 
 def expect_score(main: str, scorers: Sequence[Scorer], benchmark: Benchmark) -> str | None:
@@ -217,17 +215,6 @@ def expect_score(main: str, scorers: Sequence[Scorer], benchmark: Benchmark) -> 
         return None if any(scorer.is_of_repeats for scorer in scorers) else main
     is_declared = bool(scorers) and all(scorer.emits for scorer in scorers)
     return main if is_declared and benchmark.required else None
-
-
-def _fail(row: EvalRow, attempt: Attempt) -> EvalRow:
-    """The row of a call that failed, with why."""
-    row.error = redact(attempt.error or "")
-    row.example_id = hide(row.example_id)
-    if attempt.cost_of_failure:
-        row.metadata.update(_make_plain(attempt.cost_of_failure))
-    if attempt.raised is not None:
-        _add_traceback(row, format_traceback(attempt.raised))
-    return row
 
 
 def _add_details(row: EvalRow, scorer: Scorer, told: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from cbcore.boundary import contained
 from cbcore.components import Built
-from cbcore.exceptions import CBError, MissingScoreError, RunError, StoreError
+from cbcore.exceptions import CBError, RunError, StoreError
 from cbcore.plugins.manager import HookManager
 from cbcore.protocols import Example, Executor, Output
 from cbcore.results import EvalResult, EvalRow, RunConfig
@@ -279,7 +279,7 @@ class Runner:
         self.has_clusters = self.has_clusters or CLUSTER in row.metadata
         self.hooks.hook.cb_row_finished(run=self, row=row, attempt=attempt)
         if self.settings.fail_fast:
-            check_fail_fast(row, attempt.raised, find_failed_scorer(attempt))
+            check_fail_fast(row, attempt)
         if reason := self._limit.count(row, is_data=attempt.example.problem is not None):
             pair.stop(reason)
 
@@ -436,12 +436,3 @@ class Runner:
         total = sum(map(len, self.rows.values()))
         ok = total - self.n_failed
         return {"total": total, "ok": ok, "failed": self.n_failed, "cached": self.n_cached}
-
-
-def find_failed_scorer(attempt: Attempt) -> tuple[str, BaseException] | None:
-    """The first evaluator that failed on an attempt, and what it raised."""
-    for scorer, scores in attempt.scores.items():
-        kind = type(scores)  # `isinstance` would ask the object, which may fail
-        if issubclass(kind, BaseException) and not issubclass(kind, MissingScoreError):
-            return scorer.name, scores
-    return None

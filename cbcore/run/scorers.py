@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -31,10 +31,19 @@ class Scorer:
         self.key: str | None = None
         has_own = hasattr(value, "score_repeats") or hasattr(value, "ascore_repeats")
         self.is_of_repeats = n_repeats > 1 and has_own
-        self.is_awaited = hasattr(value, "ascore_repeats" if self.is_of_repeats else "ascore")
+        self._method = "score_repeats" if self.is_of_repeats else "score"
+        self.is_awaited = hasattr(value, f"a{self._method}")
+        if self.is_awaited:
+            self._method = f"a{self._method}"
         self.is_automatic = evaluator.is_automatic
         self.needs = tuple(getattr(value, "needs", None) or ())
         self.needs_output = tuple(getattr(value, "needs_output", None) or ())
+
+    @property
+    def score(self) -> Callable[..., Any]:
+        """The method that scores."""
+        method: Callable[..., Any] = getattr(self.value, self._method)
+        return method
 
     def can_score(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> bool:
         """Whether an output is to be scored. An evaluator that was asked for says why it cannot."""
@@ -53,32 +62,22 @@ def describe_missing(error: BaseException) -> str:
     return f"the evaluator failed: {describe_exception(error)}"
 
 
-class Unscored:
-    """Why rows lack a score that no evaluator gave a reason for. Similar rows share the reason."""
-
-    def __init__(self, score: str, scorers: Sequence[Scorer]) -> None:
-        self._score = score
-        self._emitting = [scorer for scorer in scorers if score in scorer.emits]
-        self._known: dict[tuple[Any, ...], str] = {}
-
-    def find_reason(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> str:
-        shape = (*((k, v is None) for k, v in example.items()), None, *output)
-        if shape not in self._known:
-            self._known[shape] = self._describe(example, output)
-        return self._known[shape]
-
-    def _describe(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> str:
-        for scorer in self._emitting:
-            for field in scorer.needs:
-                if not has_field(example, field):
-                    return _describe_absent(field, example)
-            for field in scorer.needs_output:
-                if not has_field(output, field):
-                    returned = _list_names(output)
-                    return f"the system returned no {field!r} (it returned {returned})"
-        if self._emitting:
-            return f"no evaluator gave a score called {self._score!r}"
-        return f"no evaluator of the dataset emits {self._score!r}"
+def explain_unscored(
+    score: str, scorers: Sequence[Scorer], example: Mapping[str, Any], output: Mapping[str, Any]
+) -> str:
+    """Why a row lacks a score that no evaluator gave a reason for."""
+    emitting = [scorer for scorer in scorers if score in scorer.emits]
+    for scorer in emitting:
+        for field in scorer.needs:
+            if not has_field(example, field):
+                return _describe_absent(field, example)
+        for field in scorer.needs_output:
+            if not has_field(output, field):
+                returned = _list_names(output)
+                return f"the system returned no {field!r} (it returned {returned})"
+    if emitting:
+        return f"no evaluator gave a score called {score!r}"
+    return f"no evaluator of the dataset emits {score!r}"
 
 
 def _describe_absent(field: str, example: Mapping[str, Any]) -> str:
