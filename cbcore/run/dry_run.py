@@ -59,6 +59,8 @@ def _plan(pair: Pair) -> PlannedCalls:
             judges += pair.list_judges(attempt)
         for judge in judges:
             planned.judging = _add(planned.judging, declare_cost(judge, example))
+    if pair.data_error is not None:
+        raise pair.data_error
     return planned
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import heapq
 import pickle
@@ -25,7 +26,6 @@ from cbcore.store.database import digest
 
 _ATOMS = frozenset({str, int, float, bool, type(None), bytes})
 _SOMETHING_TO_WORK_ON = (*FORMS, "question", "turns")
-_MOST_NAMED = 3
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -178,29 +178,29 @@ class Examples:
 
     def _prepare(self, raw: Any, index: int) -> NumberedExample:
         name = self.benchmark.name
-        if type(raw) is not dict and not isinstance(raw, Mapping):
+        if not isinstance(raw, Mapping):
             self._take_id(name, None, index)
-            return _refuse(raw, index, name)
+            problem, known_id = f"example {index} is a {type(raw).__name__}, not a dict", None
+            if isinstance(raw, DataError):
+                problem, known_id = raw.message, raw.example_id
+            example_id = f"#{index}" if known_id is None else known_id
+            return NumberedExample(index, example_id, name, {}, problem)
         data = raw if type(raw) is dict else dict(raw)
-        dataset = data.get("dataset") or name
-        dataset = dataset if type(dataset) is str else str(dataset)
-        example_id: Any = data.get("id")
-        problem: str | None = None
-        if example_id is not None and type(example_id) is not str and type(example_id) is not int:
-            kind = type(example_id).__name__
-            problem = f"example {index} has an id of type {kind}, not str or int"
-            self._take_id(dataset, None, index)
-            example_id = f"#{index}"
+        dataset = str(data.get("dataset") or name)
+        example = NumberedExample(index, index, dataset, data)
+        own_id = data.get("id")
+        if own_id is None or type(own_id) in (str, int):
+            example.id = self._take_id(dataset, own_id, index)
         else:
-            example_id = self._take_id(dataset, example_id, index)
-        if problem is None and data.get("context") is None and _is_empty(data):
-            problem = _describe_empty(example_id, data)
-        example = NumberedExample(index, example_id, dataset, data, problem)
-        try:
+            self._take_id(dataset, None, index)
+            example.id = f"#{index}"
+            kind = type(own_id).__name__
+            example.problem = f"example {index} has an id of type {kind}, not str or int"
+        if example.problem is None and all(data.get(f) is None for f in _SOMETHING_TO_WORK_ON):
+            example.problem = _describe_empty(example.id, data)
+        with contextlib.suppress(TypeError):  # what is not plain data has no key
             example.content = to_json(data, sort_keys=True)
             example.key = digest(example.content)
-        except TypeError:
-            pass  # what is not plain data has no key
         return example
 
     # -- ids -----------------------------------------------------------------------------------
@@ -208,86 +208,53 @@ class Examples:
     # small. Two different ids share a hash of 64 bits once in many millions of such runs.
 
     def check_ids(self) -> None:
-        """Find ids that come twice in a list of examples, before any of them is used.
+        """Find an id that comes twice in a list of examples, before any of them is used.
 
         Raises `DataError`.
         """
         examples = self._examples
         if not isinstance(examples, list | tuple) or not self.benchmark.required:
             return
-        again: dict[Any, list[int]] = {}
         for index, example in enumerate(islice(examples, self._limit)):
             data = example if isinstance(example, Mapping) else {}
-            example_id = data.get("id")
-            if type(example_id) is not str and type(example_id) is not int:
-                self._hashes.append(0)
-            elif not self._add(str(data.get("dataset") or self.benchmark.name), example_id):
-                again.setdefault(example_id, []).append(index)
-        if again:
-            raise self._describe_again(again)
+            own_id = data.get("id")
+            dataset = str(data.get("dataset") or self.benchmark.name)
+            self._take_id(dataset, own_id if type(own_id) in (str, int) else None, index)
 
-    def _take_id(self, dataset: str, example_id: str | int | None, index: int) -> str | int:
+    def _take_id(self, dataset: str, own_id: str | int | None, index: int) -> str | int:
         """The id of an example: its own, or its index if it has none.
 
         An id that came before raises `DataError`. If the data is not required, it gets its index
         added instead.
         """
-        if example_id is None:
-            if index == len(self._hashes):
-                self._hashes.append(0)
-                if hash_id(dataset, index) in self._seen_ids:
-                    self._changed_ids[index] = f"#{index}"
-            return self._changed_ids.get(index, index)
-        if index == len(self._hashes) and not self._add(dataset, example_id):
-            if self.benchmark.required:
-                raise self._describe_again({example_id: [index]})
-            self._changed_ids[index] = f"{example_id}#{index}"
-        return self._changed_ids.get(index, example_id)
+        if index == len(self._hashes):  # nobody has asked so far
+            number = hash_id(dataset, index if own_id is None else own_id)
+            is_new = number not in self._seen_ids
+            self._hashes.append(number)
+            if own_id is not None:
+                self._seen_ids.add(number)
+            if not is_new and own_id is not None and self.benchmark.required:
+                raise self._describe_again(own_id, index)
+            if not is_new:
+                self._changed_ids[index] = f"{'' if own_id is None else own_id}#{index}"
+        return self._changed_ids.get(index, index if own_id is None else own_id)
 
-    def _add(self, dataset: str, example_id: str | int) -> bool:
-        """Remember the id of the next example. False if it came before."""
-        number = hash_id(dataset, example_id)
-        is_new = number not in self._seen_ids
-        self._seen_ids.add(number)
-        self._hashes.append(number)
-        return is_new
-
-    def _describe_again(self, again: Mapping[Any, Sequence[int]]) -> DataError:
-        """The error for ids that come again, each with the indices at which it does."""
-        named = []
-        for example_id, indices in list(again.items())[:_MOST_NAMED]:
-            first = self._hashes.index(self._hashes[indices[0]])
-            where = "in an earlier dataset of this name and " if first == indices[0] else ""
-            places = [*([] if where else [first]), *indices[:_MOST_NAMED]]
-            more = f" and {len(indices) - _MOST_NAMED} more" * (len(indices) > _MOST_NAMED)
-            positions = f"at positions {', '.join(map(str, places))}{more}"
-            named.append(f"{example_id!r} ({where}{positions})")
-        more = f" and {len(again) - _MOST_NAMED} more" * (len(again) > _MOST_NAMED)
+    def _describe_again(self, example_id: str | int, index: int) -> DataError:
+        """The error for an id that comes again at this index."""
+        first = self._hashes.index(self._hashes[index])
+        places = f"at positions {first} and {index}"
+        if first == index:
+            places = f"in an earlier dataset of this name and at position {index}"
         name = self.benchmark.name
-        has = f"{len(again)} ids" if len(again) > 1 else "an id"
         return DataError(
-            f"{f'Dataset {name!r}' if name else 'The dataset'} has {has} more than once: "
-            f"{', '.join(named)}{more}. Positions count from 0.",
+            f"{f'Dataset {name!r}' if name else 'The dataset'} has an id more than once: "
+            f"{example_id!r} ({places}). Positions count from 0.",
             hint="Give every example its own id, or leave ids out. To number duplicates, use "
             "--unique-ids, or unique_ids=True in Python.",
         )
 
 
 _END: Any = object()
-
-
-def _refuse(raw: Any, index: int, dataset: str) -> NumberedExample:
-    """What is not an example, or the error in the place of one."""
-    problem, known_id = f"example {index} is a {type(raw).__name__}, not a dict", None
-    if isinstance(raw, DataError):
-        problem, known_id = raw.message, raw.example_id
-    return NumberedExample(
-        index, f"#{index}" if known_id is None else known_id, dataset, {}, problem
-    )
-
-
-def _is_empty(data: Mapping[str, Any]) -> bool:
-    return all(data.get(field) is None for field in _SOMETHING_TO_WORK_ON)
 
 
 def _describe_empty(example_id: Any, data: Mapping[str, Any]) -> str:

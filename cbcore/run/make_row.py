@@ -53,14 +53,14 @@ class RowMaker:
             for scorer in scorers
         }
 
-    def make(self, attempt: Attempt, position: int) -> EvalRow:
+    def make(self, attempt: Attempt) -> EvalRow:
         """The row of a finished attempt. Changes nothing of the attempt."""
-        row = self._start(attempt, position)
+        row = self._start(attempt)
         with contained() as reading:
             self._fill(row, attempt)
         if reading.error is not None:  # without end, too deep, or with methods that fail
             of = "the output" if attempt.output is not None else "the example"
-            row = self._start(attempt, position)
+            row = self._start(attempt)
             row.error = attempt.error or f"{of} cannot be kept: {reading.reason}"
         if row.error is not None:
             row.error = redact(row.error)
@@ -89,7 +89,7 @@ class RowMaker:
         if main is not None and main not in row.scores and main not in row.missing:
             row.missing[main] = explain_unscored(main, self._scorers, example, output)
 
-    def _start(self, attempt: Attempt, position: int) -> EvalRow:
+    def _start(self, attempt: Attempt) -> EvalRow:
         example = attempt.example
         return EvalRow(
             self._system,
@@ -99,7 +99,7 @@ class RowMaker:
             repeat=attempt.repeat,
             cached=attempt.is_cached,
             example_key=example.key,
-            position=position,
+            position=attempt.position,
         )
 
     def _add_output(self, row: EvalRow, attempt: Attempt, output: Mapping[str, Any]) -> None:

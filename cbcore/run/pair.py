@@ -7,7 +7,6 @@ import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from cbcore.boundary import contained
@@ -18,7 +17,6 @@ from cbcore.exceptions import (
     MissingScoreError,
     ProcessError,
     ScoringError,
-    StoreError,
 )
 from cbcore.requests import compact_requests
 from cbcore.results import EvalRow
@@ -72,12 +70,7 @@ class Call:
         self.waits = start_waits()
         self._started = time.perf_counter()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
         took = time.perf_counter() - self._started
         self.latency_s = max(0.0, took - self.waits.seconds)
         if error is None or isinstance(error, KeyboardInterrupt):
@@ -115,6 +108,7 @@ class Attempt:
 
     def __init__(self, pair: Pair, example: NumberedExample, repeat: int = 0) -> None:
         self.pair, self.example, self.repeat = pair, example, repeat
+        self.position = pair.first_position + example.index * pair.repeats + repeat
         self.error = example.problem
         self.scores: dict[Scorer, Any] = {}
         self.spent: dict[Built, Spent] = {}
@@ -163,7 +157,7 @@ class Pair:
         self.calls, self.budget, self.workers = run.calls, run.budget, workers
         self.cache = run.open_cache(system)
         self.repeats = run.count_repeats(examples.benchmark)
-        self._first_position = place * POSITIONS
+        self.first_position = place * POSITIONS
         self._row_maker = RowMaker(run, system.name, scorers, examples.benchmark)
         self.of_repeats = [s for s in scorers if s.is_of_repeats]
         singles = [s for s in scorers if not s.is_of_repeats]
@@ -219,30 +213,29 @@ class Pair:
         """
         examples = iter(self.examples)
         stride = 1
-        failure: CBError | None = None
-        while failure is None:
+        while self.data_error is None:
             started = time.perf_counter()
             attempts: list[Attempt] = []
             try:
                 for example in islice(examples, stride):
                     attempts += [Attempt(self, example, n) for n in range(self.repeats)]
             except CBError as error:  # the examples before it are still run
-                failure = error
+                self.data_error = error
             if self.cache:
                 self.cache.look_up(attempts, self.scorers)
                 is_quick = time.perf_counter() - started < _QUICK_S * stride
                 stride = min(2 * stride, _LONGEST_STRIDE) if is_quick else 1
-            yield from attempts
-            if not attempts and failure is None:
+            if not attempts:
                 return
-        raise failure
+            yield from attempts
 
     def fill(self) -> None:
         """Start attempts while the window and the budget have room."""
         until = time.perf_counter() + _INLINE_S
         while len(self.open) < self.window and not self.is_read:
-            attempt, self.held = self.held or self._read_next(), None
+            attempt, self.held = self.held or next(self.attempts, None), None
             if attempt is None:
+                self.is_read = True
                 return
             if not self._reserve(attempt):
                 self.held = attempt
@@ -255,17 +248,6 @@ class Pair:
             self._start(attempt)
             if self.is_inline and time.perf_counter() > until:
                 return
-
-    def _read_next(self) -> Attempt | None:
-        """None at the end of the data, or where it fails."""
-        try:
-            attempt = next(self.attempts, None)
-        except StoreError:
-            raise
-        except CBError as error:
-            self.data_error, attempt = error, None
-        self.is_read = attempt is None
-        return attempt
 
     def _reserve(self, attempt: Attempt) -> bool:
         """Set aside what the calls of an attempt may cost. False: it has to wait."""
@@ -302,7 +284,7 @@ class Pair:
             if self.of_repeats and not self._score_together(group):
                 return
             for attempt in group:
-                yield self._make_row_of(attempt), attempt
+                yield self._row_maker.make(attempt), attempt
                 self.open.popleft()
                 self.n_rows += 1
 
@@ -337,16 +319,12 @@ class Pair:
         if self.cache:
             self.cache.look_up_repeats(last, self.of_repeats)
 
-    def _make_row_of(self, attempt: Attempt) -> EvalRow:
-        number = attempt.example.index * self.repeats + attempt.repeat
-        return self._row_maker.make(attempt, self._first_position + number)
-
     def take_finished_rows(self) -> Iterator[tuple[EvalRow, Attempt]]:
         """After an early end: the rows of attempts that are finished. The outputs of others are
         in the store already."""
         for attempt in self.open:
             if attempt.is_done:
-                yield self._make_row_of(attempt), attempt
+                yield self._row_maker.make(attempt), attempt
         self.open.clear()
 
     def stop(self, reason: str) -> None:
