@@ -46,10 +46,8 @@ def find_cost(
     answer = counter.count(response) if isinstance(response, str) else 0
     metadata = output.get("metadata")
     spent = read_cost(metadata if isinstance(metadata, Mapping) else {})
-    if reported:
-        tokens = max(reported, answer)
-    else:
-        tokens = counter.visible(pass_on(example, output)) + answer
+    counted = 0 if reported else counter.visible(pass_on(example, output)) + answer
+    tokens = max(reported, answer, counted)
     return attrs.evolve(spent, cost=attrs.evolve(spent.cost, tokens=tokens))
 
 
@@ -66,17 +64,16 @@ def find_scoring_cost(scores: Any) -> Spent:
 
 def read_cost(facts: Mapping[str, Any], *, is_answered: bool = True) -> Spent:
     """The cost that an output's metadata, a failure or an evaluator reports."""
-    usd, tokens = facts.get("cost_usd"), facts.get("spent_tokens")
-    n_unknown = facts.get("requests_of_unknown_cost")
-    is_known = type(usd) in (int, float) and 0 <= usd < math.inf  # type: ignore[operator]
-    return Spent(
-        Cost(
-            float(usd) if is_known else None,  # type: ignore[arg-type]
-            tokens if type(tokens) is int and tokens > 0 else 0,
-        ),
-        n_unknown if type(n_unknown) is int and n_unknown > 0 else 0,
-        is_answered,
+    usd, tokens, n_unknown = (
+        _read_amount(facts.get(key))
+        for key in ("cost_usd", "spent_tokens", "requests_of_unknown_cost")
     )
+    return Spent(Cost(usd, int(tokens or 0)), int(n_unknown or 0), is_answered)
+
+
+def _read_amount(value: Any) -> float | None:
+    is_amount = type(value) in (int, float) and 0 <= value < math.inf
+    return float(value) if is_amount else None
 
 
 @attrs.define(eq=False, repr=False)
@@ -104,11 +101,9 @@ class CostModel:
         """The most that a call is taken to cost. It is never below the most expensive call seen: a
         declared bound can be wrong, by hidden reasoning or another price.
         """
-        if declared is None:
-            return self.most + self.most
-        if not declared.is_bound:
-            return declared.largest(self.most + self.most)
-        return declared.largest(self.most)
+        is_bound = declared is not None and declared.is_bound
+        learned = self.most if is_bound else self.most + self.most
+        return (declared or Cost()).largest(learned)
 
     def learn(self, spent: Spent, bound: Cost) -> Cost:
         """Count a call that returned. A request of unknown cost counts with the bound or, as long as
@@ -245,11 +240,11 @@ class Budget:
         return any(not self.find_model(built).n_seen for one in self.open for built in one.bounds)
 
     def _fits(self, bounds: Iterable[Cost]) -> bool:
-        expected = self.spent
-        for cost in [*(bound for one in self.open for bound in one.bounds.values()), *bounds]:
-            expected += cost
+        set_aside = [bound for one in self.open for bound in one.bounds.values()]
+        expected = sum([*set_aside, *bounds], self.spent)
         is_over_usd = self.limit_usd is not None and (expected.usd or 0.0) > self.limit_usd
-        return not is_over_usd and not (self.limit_tokens or math.inf) < expected.tokens
+        is_over_tokens = self.limit_tokens is not None and expected.tokens > self.limit_tokens
+        return not (is_over_usd or is_over_tokens)
 
     def find_model(self, component: Built) -> CostModel:
         """What is known of a component. Copies of it, as for another dataset, share its record."""

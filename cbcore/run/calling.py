@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 MORE_ROOM = "Lower --concurrency, or raise what a process may have (ulimit -n, -u, -v)."
 """What helps if the machine gives no more files, threads or memory."""
-_LONGEST_WAIT_S = 1.0
-"""A signal that comes right before the driver waits is only handled after it."""
+_LOOK_EVERY_S = 0.1
+"""How late a time limit may end, and a signal that comes right before the driver waits."""
 _MOST_ABANDONED = 100
 _CLOSE_S = 5.0
 _CANCEL_S = 2.0
@@ -162,9 +162,10 @@ class Calls:
     def wait(self) -> list[Attempt]:
         """Block until an attempt is finished or overdue."""
         done: list[Attempt] = []
+        wait_s = min(_LOOK_EVERY_S, self.timeout_s or _LOOK_EVERY_S)
         while not done:
             with contextlib.suppress(Empty):
-                done = [self._finished.get(timeout=self._longest_wait())]
+                done = [self._finished.get(timeout=wait_s)]
                 while True:
                     done.append(self._finished.get_nowait())
             done = [attempt for attempt in done if attempt in self.open]
@@ -173,17 +174,6 @@ class Calls:
                 done += self._leave_blocked_loop()
         self.open.difference_update(done)
         return done
-
-    def _longest_wait(self) -> float:
-        """Until the next deadline; at most 0.1 s if a call is about to begin."""
-        if self.timeout_s is None:
-            return _LONGEST_WAIT_S
-        deadlines = [attempt.deadline for attempt in self.open]
-        known = [deadline for deadline in deadlines if deadline is not None]
-        longest = min(known, default=float("inf")) - time.monotonic()
-        if len(known) < len(deadlines) or self._unanswered:
-            longest = min(longest, 0.1, self.timeout_s)
-        return min(max(0.0, longest), _LONGEST_WAIT_S)
 
     def _give_up_if_overdue(self, attempt: Attempt) -> bool:
         with self._lock:  # against `_end_step`: either the call has ended, or it is given up
@@ -260,15 +250,12 @@ class Calls:
 
     def _run(self, doing: str, function: Callable[[], Any], timeout_s: float | None = None) -> None:
         """Call a function of a component, on the loop if it is awaited. Warn if it fails."""
-        import asyncio
-
-        async def wait(awaitable: Any) -> None:
-            await awaitable
-
         with contained() as attempt:
             begun = function()
-            if inspect.isawaitable(begun):
-                asyncio.run_coroutine_threadsafe(wait(begun), self.loop).result(timeout_s)
+            if inspect.iscoroutine(begun):
+                import asyncio
+
+                asyncio.run_coroutine_threadsafe(begun, self.loop).result(timeout_s)
         if attempt.error is not None:
             self.warn(f"{doing} failed: {attempt.reason}.")
 

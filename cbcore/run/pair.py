@@ -158,7 +158,7 @@ class Pair:
         self.cache = run.open_cache(system)
         self.repeats = run.count_repeats(examples.benchmark)
         self.first_position = place * POSITIONS
-        self._row_maker = RowMaker(run, system.name, scorers, examples.benchmark)
+        self.row_maker = RowMaker(run, system.name, scorers, examples.benchmark)
         self.of_repeats = [s for s in scorers if s.is_of_repeats]
         singles = [s for s in scorers if not s.is_of_repeats]
         self._singles = sorted(singles, key=lambda scorer: scorer.is_awaited)  # those come last
@@ -193,10 +193,6 @@ class Pair:
         self.n_started = self.n_rows = 0
         self.last_position = -1  # of the rows that were taken
         self.attempts = self._read()
-
-    @property
-    def is_finished(self) -> bool:
-        return self.is_read and not self.open
 
     @property
     def n_steps(self) -> int:
@@ -284,7 +280,7 @@ class Pair:
             if self.of_repeats and not self._score_together(group):
                 return
             for attempt in group:
-                yield self._row_maker.make(attempt), attempt
+                yield self.row_maker.make(attempt), attempt
                 self.open.popleft()
                 self.n_rows += 1
 
@@ -311,21 +307,13 @@ class Pair:
             return False
         last.is_done = False
         self._start(last)
-        return last.is_done and self.is_inline
+        return self.is_inline
 
     def join_repeats(self, last: Attempt, repeats: Sequence[Attempt]) -> None:
         """Let an attempt stand for all repeats, with what is cached of their scores."""
         last.repeats = repeats
         if self.cache:
             self.cache.look_up_repeats(last, self.of_repeats)
-
-    def take_finished_rows(self) -> Iterator[tuple[EvalRow, Attempt]]:
-        """After an early end: the rows of attempts that are finished. The outputs of others are
-        in the store already."""
-        for attempt in self.open:
-            if attempt.is_done:
-                yield self._row_maker.make(attempt), attempt
-        self.open.clear()
 
     def stop(self, reason: str) -> None:
         """Read no more examples. Calls under way still make their rows. The first reason counts."""

@@ -17,13 +17,7 @@ from cbcore.results.summary import find_means
 from cbcore.run.budget import Budget
 from cbcore.run.calling import Calls
 from cbcore.run.examples import Benchmark, Examples
-from cbcore.run.finish import (
-    describe_end,
-    describe_ending,
-    describe_stop,
-    find_cause,
-    summarize,
-)
+from cbcore.run.finish import describe_end, describe_stop, summarize
 from cbcore.run.limits import ErrorLimit, check_fail_fast
 from cbcore.run.pair import Attempt, Pair
 from cbcore.run.scorers import Scorer
@@ -37,8 +31,6 @@ from cbcore.store.own_code import UnidentifiedError
 from cbcore.store.rows import PUT_ROW, StoredRows, encode_row
 from cbcore.store.saved_runs import SavedRun
 from cbcore.tokens import TokenCounter
-
-_ANY_TEXT = "warm"
 
 
 class Runner:
@@ -93,15 +85,20 @@ class Runner:
             for benchmark in benchmarks
         ]
         self.scorers = {
-            (system, place): self._make_scorers(system, benchmark)
+            (system, place): [
+                Scorer(evaluator, system.name, n_repeats=self.count_repeats(benchmark))
+                for evaluator in benchmark.evaluators
+            ]
             for system in systems
             for place, benchmark in enumerate(benchmarks)
         }
         self.workers: dict[Built, Workers] = {}
         for system in systems:
-            if self._pack_workers(system) is None and executor is not None:
+            if self._find_workers(system) is None and executor is not None:
                 warn(f"--executor has no effect on {system.name!r}, which is awaited.")
         self.idle = {scorer.name for scorers in self.scorers.values() for scorer in scorers}
+        judges = [s.built for of_pair in self.scorers.values() for s in of_pair if s.is_awaited]
+        self.budget.check_prices([*systems, *judges])
         self.has_clusters = settings.cluster_column is None
         self._limit = ErrorLimit(settings, self._expect_rows())
 
@@ -111,16 +108,14 @@ class Runner:
         expected = self._expect_rows()
         return None if expected is None else expected * len(self.systems)
 
-    def check_prices(self) -> None:
-        """Raise `UsageError` for a budget in dollars, if a price is not known."""
-        judges = [s.built for of_pair in self.scorers.values() for s in of_pair if s.is_awaited]
-        self.budget.check_prices([*self.systems, *judges])
-
     def _expect_rows(self) -> int | None:
         """How many rows each system will have."""
-        expected = [(one.expected, self.count_repeats(one.benchmark)) for one in self.examples]
-        known = [n * repeats for n, repeats in expected if n is not None]
-        return sum(known) if len(known) == len(expected) else None
+        n_rows = 0
+        for examples in self.examples:
+            if (expected := examples.expected) is None:
+                return None
+            n_rows += expected * self.count_repeats(examples.benchmark)
+        return n_rows
 
     def count_repeats(self, benchmark: Benchmark) -> int:
         return benchmark.repeats or self.settings.repeats
@@ -144,7 +139,9 @@ class Runner:
         self._begin_record()
         self.hooks.hook.cb_run_started(run=self)
         try:
-            self._prepare()
+            self.counter.count("warm")  # a tokenizer may load when it is first asked
+            for examples in self.examples:
+                examples.check_ids()
             for systems in self.group_systems():
                 self._collect([self._make_pairs(s, len(systems)) for s in systems], self._emit)
         except BaseException as error:  # noqa: BLE001 - whatever ends a run, its rows are kept
@@ -157,14 +154,9 @@ class Runner:
         failure = self._save(result, failure)
         self.hooks.hook.cb_run_finished(run=self, result=result)
         if failure is not None:
-            raise describe_stop(failure, result) from find_cause(failure)
+            cause = failure.__cause__ if type(failure) is RunError else None  # what a row raised
+            raise describe_stop(failure, result) from cause or failure
         return result
-
-    def _prepare(self) -> None:
-        """What no call is to be charged for, and what is wrong before any of them."""
-        self.counter.count(_ANY_TEXT)  # a tokenizer may load when it is first asked
-        for examples in self.examples:
-            examples.check_ids()
 
     def _end_calls(self) -> None:
         self.calls.stop()
@@ -205,8 +197,9 @@ class Runner:
             self.calls.stop()
             for pair in [queue[0] for queue in queues if queue]:
                 pair.threads.close()
-                for row, attempt in pair.take_finished_rows():
-                    take(row, attempt)
+                for attempt in pair.open:
+                    if attempt.is_done:
+                        take(pair.row_maker.make(attempt), attempt)
             raise
         if failure is not None:
             raise failure
@@ -243,7 +236,7 @@ class Runner:
         Returns the failure of data that is required, which ends the system.
         """
         pair = queue[0]
-        if not pair.is_finished:
+        if pair.open or not pair.is_read:
             return None
         pair.threads.close()
         name, started = pair.system.name, pair.started
@@ -301,10 +294,6 @@ class Runner:
 
     # -- its parts -----------------------------------------------------------------------------
 
-    def _make_scorers(self, system: Built, benchmark: Benchmark) -> list[Scorer]:
-        n_repeats = self.count_repeats(benchmark)
-        return [Scorer(e, system.name, n_repeats=n_repeats) for e in benchmark.evaluators]
-
     def _make_pairs(self, system: Built, n_systems: int) -> deque[Pair]:
         """The pairs of a system with each benchmark."""
         workers = self._open_workers(system)
@@ -341,14 +330,13 @@ class Runner:
         """The key of a component, found once. Without one nothing is stored, which is reported."""
         number = id(component.value)
         if number not in self._keys:
-            key = None
+            self._keys[number] = None
             with contained() as attempt:  # what it declares is the component's own code
-                key = self._identities.key_of(component.value, component.record)
-            self._keys[number] = key
-            if isinstance(attempt.error, UnidentifiedError):
-                self.warn(f"Nothing of {component.name!r} is reused: {attempt.error}")
-            elif attempt.error is not None:
-                self.warn(f"Nothing of {component.name!r} is reused: {attempt.reason}.")
+                self._keys[number] = self._identities.key_of(component.value, component.record)
+            if attempt.error is not None:
+                is_known = isinstance(attempt.error, UnidentifiedError)
+                why = str(attempt.error) if is_known else f"{attempt.reason}."
+                self.warn(f"Nothing of {component.name!r} is reused: {why}")
         return self._keys[number]
 
     def _new_rows(self, system: str) -> list[EvalRow] | StoredRows:
@@ -356,22 +344,19 @@ class Runner:
             return []
         return StoredRows(self.store.reader, self.run_id, system, self.store)
 
-    def _pack_workers(self, system: Built) -> Workers | None:
+    def _find_workers(self, system: Built) -> Workers | None:
         """The workers of a system, which are not open yet. A system that is awaited has none."""
         if self.executor is None or hasattr(system.value, "aprocess"):
             return None
         if system not in self.workers:
-            scorers = {
-                scorer.built: scorer
-                for (owner, _), of_pair in self.scorers.items()
-                for scorer in of_pair
-                if owner is system and not scorer.is_awaited and not scorer.is_of_repeats
-            }
-            self.workers[system] = Workers(self.executor, system, list(scorers.values()))
+            scorers = [
+                s for (one, _), of_one in self.scorers.items() for s in of_one if one is system
+            ]
+            self.workers[system] = Workers(self.executor, system, scorers)
         return self.workers[system]
 
     def _open_workers(self, system: Built) -> Workers | None:
-        workers = self._pack_workers(system)
+        workers = self._find_workers(system)
         if workers is not None:
             workers.open(self.settings.concurrency)
         return workers
@@ -398,27 +383,20 @@ class Runner:
         if self.store is None:
             return failure
         try:
-            if self.saved is not None:
+            if (saved := self.saved) is not None:
                 if failure is None and self.settings.run_id is not None:
                     self._remove_earlier_rows(self.store)
-                state, reason = describe_end(failure)
-                self.saved.recorded_state, self.saved.reason, self.saved.ended = (
-                    state,
-                    reason,
-                    now(),
-                )
-                self.saved.components = {**result.config}
-                facts = {
-                    "counts": self.count_rows(),
-                    "scores": find_means(self.rows, self.config["score_field"]),
-                }
-                self.saved.save(self.store, result, **facts)
+                saved.recorded_state = result.config["state"]
+                saved.reason = result.config.get("state_reason")
+                saved.ended, saved.components = now(), {**result.config}
+                means = find_means(self.rows, self.config["score_field"])
+                saved.save(self.store, result, counts=self.count_rows(), scores=means)
             self.store.close()
         except StoreError as error:
             result.texts = None
             if failure is None:
                 failure = error
-                result.config = {**result.config, **describe_ending(failure)}
+                result.config = {**result.config, **describe_end(failure)}
         return failure
 
     def _remove_earlier_rows(self, store: Store) -> None:

@@ -50,7 +50,8 @@ class Workers:
 
     def __init__(self, executor: Executor, system: Built, scorers: Sequence[Scorer]) -> None:
         """Raises `UsageError` for components that cannot be sent."""
-        self._components = [system, *(scorer.built for scorer in scorers)]
+        sent = [s.built for s in scorers if not (s.is_awaited or s.is_of_repeats)]
+        self._components = [system, *dict.fromkeys(sent)]
         self._executor, self._packed = executor, pack_worker(self._components)
         self._pool: WorkerPool | None = None
         self.losses: list[bool] = []  # for each lost worker, whether its call was repeated
@@ -197,7 +198,9 @@ def open_worker(worker: bytes) -> Callable[[bytes], bytes]:
             value = pickle.loads(data)  # noqa: S301 - of our own run
             value = value() if is_made else value
             components.append(value if value.name == name else Renamed(value, name))
-        _warm_up(components[0])
+        if hasattr(components[0], "warm_up"):
+            with contained():  # a call will say what is wrong
+                components[0].warm_up()
     if opening.error is not None:
         reply = _write_problem(opening.error)
         return lambda task: reply
@@ -224,12 +227,6 @@ def _check_versions(versions: Mapping[str, str]) -> None:
                 f"the run has {name} {wanted}, and the worker has {found}.",
                 hint=f"Install {name}=={wanted} where the workers are.",
             )
-
-
-def _warm_up(system: Any) -> None:
-    if hasattr(system, "warm_up"):
-        with contained():  # a call will say what is wrong
-            system.warm_up()
 
 
 def _write_problem(error: BaseException) -> bytes:
