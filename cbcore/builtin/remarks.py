@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cbcore._logging import log_progress
 from cbcore.json_data import from_json
 from cbcore.secrets import redact
+from cbcore.stats import CLUSTER
 
 if TYPE_CHECKING:
     from cbcore.results import EvalResult
@@ -50,13 +51,19 @@ def _list_problems(run: Runner) -> Iterator[str]:
 
 
 def _warn_of_settings(run: Runner) -> None:
-    """A column that is never read is most likely misspelt."""
-    values = {id(s.value): s for of_pair in run.scorers.values() for s in of_pair}
-    for scorer in values.values() if not run.workers else ():
+    """A column that is never read is most likely misspelt. In workers, nobody sees what is read."""
+    scorers = {
+        id(scorer.value): scorer
+        for (system, _), of_pair in run.scorers.items()
+        for scorer in of_pair
+        if system not in run.workers or scorer.is_awaited or scorer.is_of_repeats
+    }
+    for scorer in scorers.values():
         for field in sorted(getattr(scorer.value, "unread_columns", ())):
             run.warn(f"{scorer.name} never looked at {field!r}: {field}_column had no effect.")
-    if not run.has_clusters:
-        column = run.settings.cluster_column
+    column = run.settings.cluster_column
+    all_rows = (row for rows in run.rows.values() for row in rows)
+    if column is not None and not any(CLUSTER in row.metadata for row in all_rows):
         run.warn(f"No example has {column!r}, so --cluster-column had no effect.")
 
 

@@ -281,13 +281,13 @@ def _start_loop() -> asyncio.AbstractEventLoop:
     """A loop in a daemon thread. It is the faster one if a plugin has brought that."""
     import asyncio
 
+    new_loop = asyncio.new_event_loop
+    with contextlib.suppress(ImportError):
+        import uvloop
+
+        new_loop = uvloop.new_event_loop
     try:
-        try:
-            import uvloop
-        except ImportError:
-            loop = asyncio.new_event_loop()
-        else:
-            loop = uvloop.new_event_loop()
+        loop = new_loop()
         loop.set_default_executor(DaemonExecutor())
         threading.Thread(target=_run_loop, args=(loop,), name="cb-loop", daemon=True).start()
     except (OSError, RuntimeError) as error:

@@ -110,7 +110,7 @@ class Examples:
         self._changed_ids: dict[int, str | int] = {}
         examples: Any = benchmark.examples
         if not isinstance(examples, Sequence) and (n_passes > 1 or sample):
-            examples = Spool(examples, limit)
+            examples = Spool(examples)
         self._examples = examples
 
     @property
@@ -123,7 +123,10 @@ class Examples:
         """How many examples a system gets, or about; None if nobody can tell."""
         if self._select:
             return None
-        limits = [self._sample and self._sample[0], self._limit, find_length(self._examples)]
+        length = -1
+        with contained():
+            length = length_hint(self._examples, -1)
+        limits = [self._sample and self._sample[0], self._limit, length if length >= 0 else None]
         return min((limit for limit in limits if limit is not None), default=None)
 
     def __iter__(self) -> Iterator[NumberedExample]:
@@ -142,34 +145,25 @@ class Examples:
         return {index for _, index in heapq.nsmallest(n_examples, drawn)}
 
     def _number(self) -> Iterator[NumberedExample]:
-        iterator: Iterator[Any] | None = None
         index = 0
-        while True:
-            try:
-                iterator = iterator or islice(iter(self._examples), self._limit)
-                raw = next(iterator, _END)
-            except (CBError, KeyboardInterrupt):
-                raise
-            except BaseException as error:  # the plugin boundary, for every row
-                raise self._describe_failure(error, index) from error
-            if raw is _END:
-                return
-            example = self._prepare(raw, index)
-            if index == self.n_read:  # nobody has read so far
-                self.n_read += 1
-                self._hasher.update((example.key or str(example.id)).encode())
-                if example.problem is not None:
-                    self._warn_once(example.problem)
-            yield example
-            index += 1
-
-    def _describe_failure(self, error: BaseException, index: int) -> DataError:
-        name = self.benchmark.name
-        where = f"dataset {name!r}" if name else "the dataset"
-        is_data = isinstance(self.benchmark.examples, Iterable)
-        hint = None if is_data else "Give a list of dicts, or anything that yields dicts."
-        reason = describe_exception(error)
-        return DataError(f"Reading {where} failed after {index} examples: {reason}.", hint=hint)
+        try:
+            for raw in islice(self._examples, self._limit):
+                example = self._prepare(raw, index)
+                if index == self.n_read:  # nobody has read so far
+                    self.n_read += 1
+                    self._hasher.update((example.key or str(example.id)).encode())
+                    if example.problem is not None:
+                        self._warn_once(example.problem)
+                yield example
+                index += 1
+        except (CBError, KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:  # the plugin boundary of datasets
+            where = f"dataset {self.benchmark.name!r}" if self.benchmark.name else "the dataset"
+            is_data = isinstance(self.benchmark.examples, Iterable)
+            hint = None if is_data else "Give a list of dicts, or anything that yields dicts."
+            reason = f"failed after {index} examples: {describe_exception(error)}."
+            raise DataError(f"Reading {where} {reason}", hint=hint) from error
 
     def _warn_once(self, problem: str) -> None:
         of = f" of {self.benchmark.name}" if self.benchmark.name else ""
@@ -178,7 +172,7 @@ class Examples:
 
     def _prepare(self, raw: Any, index: int) -> NumberedExample:
         name = self.benchmark.name
-        if not isinstance(raw, Mapping):
+        if not isinstance(raw, (dict, Mapping)):
             self._take_id(name, None, index)
             problem, known_id = f"example {index} is a {type(raw).__name__}, not a dict", None
             if isinstance(raw, DataError):
@@ -216,7 +210,7 @@ class Examples:
         if not isinstance(examples, list | tuple) or not self.benchmark.required:
             return
         for index, example in enumerate(islice(examples, self._limit)):
-            data = example if isinstance(example, Mapping) else {}
+            data = example if isinstance(example, (dict, Mapping)) else {}
             own_id = data.get("id")
             dataset = str(data.get("dataset") or self.benchmark.name)
             self._take_id(dataset, own_id if type(own_id) in (str, int) else None, index)
@@ -228,7 +222,9 @@ class Examples:
         added instead.
         """
         if index == len(self._hashes):  # nobody has asked so far
-            number = hash_id(dataset, index if own_id is None else own_id)
+            known_as = index if own_id is None else own_id
+            # Tells 1 from "1", and -1 from -2.
+            number = hash((dataset, known_as if type(known_as) is str else f"{known_as}\0"))
             is_new = number not in self._seen_ids
             self._hashes.append(number)
             if own_id is not None:
@@ -260,22 +256,8 @@ _END: Any = object()
 def _describe_empty(example_id: Any, data: Mapping[str, Any]) -> str:
     has = ", ".join(sorted(map(str, data))) or "nothing"
     problem = f"example {example_id!r} has neither 'context' nor 'question' (it has {has})"
-    if fields := propose_fields(data):
-        problem += f"; say where they stand: {format_flags(fields)}"
-    return problem
-
-
-def find_length(examples: Iterable[Any]) -> int | None:
-    """How many examples there are, or about; None if nobody can tell."""
-    with contained():
-        known = length_hint(examples, -1)
-        return known if known >= 0 else None
-    return None
-
-
-def hash_id(dataset: str, example_id: str | int) -> int:
-    """A hash that tells 1 from "1", and -1 from -2."""
-    return hash((dataset, example_id if type(example_id) is str else f"{example_id}\0"))
+    fields = propose_fields(data)
+    return f"{problem}; say where they stand: {format_flags(fields)}" if fields else problem
 
 
 class Spool:
@@ -284,9 +266,8 @@ class Spool:
     May be iterated over several times at once, in one thread.
     """
 
-    def __init__(self, examples: Iterable[Any], limit: int | None) -> None:
+    def __init__(self, examples: Iterable[Any]) -> None:
         self._examples = examples
-        self._limit = limit
         self._source: Iterator[Any] | None = None
         self._failure: BaseException | None = None
         self._offsets: list[int] = []
@@ -308,7 +289,7 @@ class Spool:
             raise self._failure
         try:
             if self._source is None:
-                self._source = islice(iter(self._examples), self._limit)
+                self._source = iter(self._examples)
             example = next(self._source, _END)
         except BaseException as error:  # each system gets it
             self._failure = error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -55,13 +56,25 @@ class RowMaker:
 
     def make(self, attempt: Attempt) -> EvalRow:
         """The row of a finished attempt. Changes nothing of the attempt."""
-        row = self._start(attempt)
+        example = attempt.example
+        row = EvalRow(
+            self._system,
+            example.id,
+            latency=attempt.latency_s,
+            dataset=example.dataset,
+            repeat=attempt.repeat,
+            cached=attempt.is_cached,
+            example_key=example.key,
+            position=attempt.position,
+        )
         with contained() as reading:
             self._fill(row, attempt)
         if reading.error is not None:  # without end, too deep, or with methods that fail
             of = "the output" if attempt.output is not None else "the example"
-            row = self._start(attempt)
-            row.error = attempt.error or f"{of} cannot be kept: {reading.reason}"
+            error = attempt.error or f"{of} cannot be kept: {reading.reason}"
+            row = dataclasses.replace(
+                row, scores={}, missing={}, metadata={}, response=None, error=error
+            )
         if row.error is not None:
             row.error = redact(row.error)
         if are_known():
@@ -88,19 +101,6 @@ class RowMaker:
         main = self._expected
         if main is not None and main not in row.scores and main not in row.missing:
             row.missing[main] = explain_unscored(main, self._scorers, example, output)
-
-    def _start(self, attempt: Attempt) -> EvalRow:
-        example = attempt.example
-        return EvalRow(
-            self._system,
-            example.id,
-            latency=attempt.latency_s,
-            dataset=example.dataset,
-            repeat=attempt.repeat,
-            cached=attempt.is_cached,
-            example_key=example.key,
-            position=attempt.position,
-        )
 
     def _add_output(self, row: EvalRow, attempt: Attempt, output: Mapping[str, Any]) -> None:
         example = attempt.example.data
@@ -174,7 +174,7 @@ class RowMaker:
             row.missing |= {str(name): redact(str(why)) for name, why in scores.missing.items()}
             _add_details(row, scorer, {**scores.details, **scores.cost})
             scores = scores.scores
-        if not isinstance(scores, Mapping):
+        if not isinstance(scores, (dict, Mapping)):
             shown = "None" if scores is None else type(scores).__name__
             _add_reason(row, scorer, f"{RETURNED} {shown}, not a dict of scores")
             return

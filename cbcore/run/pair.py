@@ -286,9 +286,10 @@ class Pair:
 
     def _finished_group(self) -> list[Attempt]:
         """The next attempt, or all repeats of the next example, if they are finished."""
-        size = self.repeats if self.of_repeats else 1
-        group = list(islice(self.open, size))
-        is_whole = len(group) == size or self.is_read
+        if not self.of_repeats:
+            return [self.open[0]] if self.open and self.open[0].is_done else []
+        group = list(islice(self.open, self.repeats))
+        is_whole = len(group) == self.repeats or self.is_read
         return group if is_whole and all(attempt.is_done for attempt in group) else []
 
     def _score_together(self, group: Sequence[Attempt]) -> bool:
@@ -415,15 +416,14 @@ class Pair:
         if attempt.reservation:
             attempt.reservation.begun.add(self.system if scorer is None else scorer.built)
         self.start_limit(attempt)
-        call.start_clock()
-        if scorer is None and self._queues:
-            attempt.waits = call.waits
+        if scorer is None:
+            call.start_clock()
+            attempt.waits = call.waits if self._queues else None
         return arguments
 
     def start_limit(self, attempt: Attempt) -> None:
         """The time limit of a call starts now."""
         if self.calls.timeout_s is not None:
-            attempt.waits = None
             attempt.deadline = time.monotonic() + self.calls.timeout_s
 
     def _keep(self, attempt: Attempt, call: Call) -> None:

@@ -23,7 +23,6 @@ from cbcore.run.pair import Attempt, Pair
 from cbcore.run.scorers import Scorer
 from cbcore.run.workers import Workers
 from cbcore.settings.run_settings import RunSettings
-from cbcore.stats import CLUSTER
 from cbcore.store.cache import Cache
 from cbcore.store.database import Store, now
 from cbcore.store.identity import Identities
@@ -99,7 +98,6 @@ class Runner:
         self.idle = {scorer.name for scorers in self.scorers.values() for scorer in scorers}
         judges = [s.built for of_pair in self.scorers.values() for s in of_pair if s.is_awaited]
         self.budget.check_prices([*systems, *judges])
-        self.has_clusters = settings.cluster_column is None
         self._limit = ErrorLimit(settings, self._expect_rows())
 
     @property
@@ -136,7 +134,9 @@ class Runner:
 
     def _run(self) -> EvalResult:
         failure: BaseException | None = None
-        self._begin_record()
+        if self.store is not None and self.saved is not None:
+            self.find_keys()
+            self.saved.save(self.store)
         self.hooks.hook.cb_run_started(run=self)
         try:
             self.counter.count("warm")  # a tokenizer may load when it is first asked
@@ -269,7 +269,6 @@ class Runner:
         rows.append(row)
         self.n_cached += row.cached
         self.n_failed += row.error is not None
-        self.has_clusters = self.has_clusters or CLUSTER in row.metadata
         self.hooks.hook.cb_row_finished(run=self, row=row, attempt=attempt)
         if self.settings.fail_fast:
             check_fail_fast(row, attempt)
@@ -363,15 +362,8 @@ class Runner:
 
     # -- its record ----------------------------------------------------------------------------
 
-    def _begin_record(self) -> None:
-        """Find all keys, then write the run down. A call may import modules, or change a component."""
-        if self.store is None or self.saved is None:
-            return
-        self.find_keys()
-        self.saved.save(self.store)
-
     def find_keys(self) -> None:
-        """Find the keys of all components."""
+        """Find the keys of all components. A call may import modules, or change a component."""
         for system in self.systems:
             self.find_key(system)
         for scorers in self.scorers.values():
