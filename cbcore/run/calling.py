@@ -7,8 +7,6 @@ import inspect
 import threading
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as FutureTimeout
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +25,6 @@ _LOOK_EVERY_S = 0.1
 """How late a time limit may end, and a signal that comes right before the driver waits."""
 _MOST_ABANDONED = 100
 _CLOSE_S = 5.0
-_CANCEL_S = 2.0
 
 
 class Threads:
@@ -67,24 +64,6 @@ class Threads:
             self.tasks.put(None)
 
 
-class DaemonExecutor(ThreadPoolExecutor):
-    """The default executor of an event loop: daemon threads that nobody waits for at exit."""
-
-    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-
-        def run() -> None:
-            if not future.set_running_or_notify_cancel():
-                return
-            try:
-                future.set_result(fn(*args, **kwargs))
-            except BaseException as error:  # noqa: BLE001 - raised again by whoever waits
-                future.set_exception(error)
-
-        threading.Thread(target=run, name="cb-loop-call", daemon=True).start()
-        return future
-
-
 class Calls:
     """Attempts under way. Only the driver calls `start`, `wait` and `stop`.
 
@@ -102,7 +81,7 @@ class Calls:
         self._finished: SimpleQueue[Attempt] = SimpleQueue()
         self._lock = threading.RLock()  # guards `is_given_up` and `_loop`
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._unanswered: tuple[threading.Event, float] | None = None  # asked the loop, since
+        self._left: tuple[Attempt, float] | None = None  # which the loop has to leave, since
 
     def start(self, attempt: Attempt) -> None:
         self.open.add(attempt)
@@ -197,24 +176,21 @@ class Calls:
             attempt.pair.workers.end(attempt.future)  # type: ignore[union-attr]
         else:
             self.loop.call_soon_threadsafe(attempt.pair.leave_task, attempt)
-            if self._unanswered is None:
-                answer = threading.Event()
-                self.loop.call_soon_threadsafe(answer.set)
-                self._unanswered = (answer, time.monotonic())
+            self._left = self._left or (attempt, time.monotonic())
         return True
 
     def _leave_blocked_loop(self) -> list[Attempt]:
         """A call that blocks instead of awaiting holds the loop: stop the pairs that use it."""
-        if self._unanswered is None:
+        if self._left is None:
             return []
-        answer, asked = self._unanswered
-        if answer.is_set():
-            self._unanswered = None
+        attempt, asked = self._left
+        if attempt.is_left:
+            self._left = None
             return []
         if time.monotonic() < asked + max(1.0, self.timeout_s or 0.0):
             return []
         with self._lock:
-            self._loop = self._unanswered = None
+            self._loop = self._left = None
         lost = [attempt for attempt in self.open if attempt.step == "loop"]
         for attempt in lost:
             if not attempt.is_given_up:
@@ -228,7 +204,13 @@ class Calls:
         """The event loop of the run, in a daemon thread."""
         with self._lock:
             if self._loop is None:
-                self._loop = _start_loop()
+                from cbcore.event_loop import start_loop
+
+                try:
+                    self._loop = start_loop()
+                except (OSError, RuntimeError) as error:
+                    reason = f"No event loop could be started: {error}."
+                    raise RunError(reason, hint=MORE_ROOM) from error
             return self._loop
 
     def warm_up(self, system: Built) -> None:
@@ -253,9 +235,9 @@ class Calls:
         with contained() as attempt:
             begun = function()
             if inspect.iscoroutine(begun):
-                import asyncio
+                from cbcore.event_loop import run_coroutine
 
-                asyncio.run_coroutine_threadsafe(begun, self.loop).result(timeout_s)
+                run_coroutine(self.loop, begun, timeout_s)
         if attempt.error is not None:
             self.warn(f"{doing} failed: {attempt.reason}.")
 
@@ -268,47 +250,7 @@ class Calls:
             for attempt in self.open:
                 attempt.is_given_up = True
         if (loop := self._loop) is not None:
-            import asyncio
+            from cbcore.event_loop import cancel_tasks
 
-            cancelled = asyncio.run_coroutine_threadsafe(_cancel_tasks(), loop)
-            try:
-                cancelled.result(_CANCEL_S + 1)
-            except FutureTimeout:  # a blocked loop, whose thread is a daemon
-                self._loop = None
-
-
-def _start_loop() -> asyncio.AbstractEventLoop:
-    """A loop in a daemon thread. It is the faster one if a plugin has brought that."""
-    import asyncio
-
-    new_loop = asyncio.new_event_loop
-    with contextlib.suppress(ImportError):
-        import uvloop
-
-        new_loop = uvloop.new_event_loop
-    try:
-        loop = new_loop()
-        loop.set_default_executor(DaemonExecutor())
-        threading.Thread(target=_run_loop, args=(loop,), name="cb-loop", daemon=True).start()
-    except (OSError, RuntimeError) as error:
-        raise RunError(f"No event loop could be started: {error}.", hint=MORE_ROOM) from error
-    return loop
-
-
-def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
-    import asyncio
-
-    asyncio.set_event_loop(loop)
-    loop.run_forever()
-    loop.run_until_complete(loop.shutdown_asyncgens())
-    loop.close()
-
-
-async def _cancel_tasks() -> None:
-    import asyncio
-
-    tasks = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in tasks:
-        task.cancel()
-    if tasks:
-        await asyncio.wait(tasks, timeout=_CANCEL_S)
+            if not cancel_tasks(loop):
+                self._loop = None  # it is blocked, and its thread is a daemon

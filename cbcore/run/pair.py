@@ -99,6 +99,7 @@ class Attempt:
     waits: Waits | None = None  # of that call, if waiting does not count
     step: str | None = None  # where it is: "thread", "loop", or None for the driver
     is_given_up = False
+    is_left = False  # the event loop has heard of it
     is_replaced = False  # another thread has taken the place of the one in the call
     escaped: BaseException | None = None
     task: asyncio.Task[None] | None = None
@@ -502,6 +503,7 @@ class Pair:
 
     def leave_task(self, attempt: Attempt) -> None:
         """Cancel a task that is given up. It may refuse: its slot is free either way."""
+        attempt.is_left = True
         if attempt.task is not None:
             attempt.task.cancel()
         self._free_slot(attempt)
