@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from itertools import islice
 from operator import length_hint
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
@@ -23,6 +23,9 @@ from cbcore.contexts import FORMS
 from cbcore.exceptions import CBError, DataError
 from cbcore.json_data import to_json
 from cbcore.store.database import digest
+
+if TYPE_CHECKING:
+    from cbcore.settings.run_settings import RunSettings
 
 _ATOMS = frozenset({str, int, float, bool, type(None), bytes})
 _SOMETHING_TO_WORK_ON = (*FORMS, "question", "turns")
@@ -89,27 +92,22 @@ class Examples:
         self,
         benchmark: Benchmark,
         seen_ids: set[int],
-        *,
-        limit: int | None = None,
+        settings: RunSettings,
+        warn: Callable[[str], None],
         n_passes: int = 1,
-        sample: tuple[int, int] | None = None,
-        select: Sequence[Select] = (),
-        warn: Callable[[str], None] = lambda message: None,
     ) -> None:
-        """`seen_ids` are shared by the benchmarks of a run: two may have the same name.
-
-        With a `sample`, that many examples are chosen by a seed.
-        """
+        """`seen_ids` are shared by the benchmarks of a run: two may have the same name."""
         self.benchmark = benchmark
         self.n_read = 0
-        self._limit, self._sample, self._select = limit, sample, select
+        self._limit, self._select = settings.max_examples, settings.select
+        self._sample, self._seed = settings.sample, settings.seed or 0
         self._warn = warn
         self._hasher = blake2b(digest_size=16)
         self._seen_ids = seen_ids
         self._hashes = array("q")  # of the ids, by index
         self._changed_ids: dict[int, str | int] = {}
         examples: Any = benchmark.examples
-        if not isinstance(examples, Sequence) and (n_passes > 1 or sample):
+        if not isinstance(examples, Sequence) and (n_passes > 1 or settings.sample):
             examples = Spool(examples)
         self._examples = examples
 
@@ -126,21 +124,21 @@ class Examples:
         length = -1
         with contained():
             length = length_hint(self._examples, -1)
-        limits = [self._sample and self._sample[0], self._limit, length if length >= 0 else None]
+        limits = [self._sample, self._limit, length if length >= 0 else None]
         return min((limit for limit in limits if limit is not None), default=None)
 
     def __iter__(self) -> Iterator[NumberedExample]:
         """The selected examples. Raises `DataError` if the data fails."""
-        chosen = None if self._sample is None else self._draw(*self._sample)
+        chosen = None if self._sample is None else self._draw(self._sample)
         for example in self._number():
             if chosen is not None and example.index not in chosen:
                 continue
             if not self._select or all(choose(example) for choose in self._select):
                 yield example
 
-    def _draw(self, n_examples: int, seed: int) -> set[int]:
+    def _draw(self, n_examples: int) -> set[int]:
         """The indices of a sample. It depends on the content of the data, not on its order."""
-        start = str(seed).encode()
+        start = str(self._seed).encode()
         drawn = ((digest(start, e.key.encode()), e.index) for e in self._number())
         return {index for _, index in heapq.nsmallest(n_examples, drawn)}
 
@@ -288,19 +286,15 @@ class Spool:
         if self._failure is not None:
             raise self._failure
         try:
-            if self._source is None:
-                self._source = iter(self._examples)
+            self._source = self._source or iter(self._examples)
             example = next(self._source, _END)
         except BaseException as error:  # each system gets it
             self._failure = error
             raise
-        if example is _END:
-            return False
-        self._file.seek(0, 2)
-        offset = self._file.tell()
-        pickle.dump(example, self._file, protocol=pickle.HIGHEST_PROTOCOL)
-        self._offsets.append(offset)
-        return True
+        if example is not _END:
+            self._offsets.append(self._file.seek(0, 2))
+            pickle.dump(example, self._file, protocol=pickle.HIGHEST_PROTOCOL)
+        return example is not _END
 
 
 def copy_data(value: Any) -> Any:

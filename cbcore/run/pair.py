@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cbcore.boundary import contained
 from cbcore.components import Built, describe_exception
 from cbcore.contexts import complete_output, find_unreadable, is_same, pass_on
+from cbcore.costs import Spent, find_cost, find_scoring_cost, read_cost
 from cbcore.exceptions import (
     CBError,
     MissingScoreError,
@@ -21,7 +22,7 @@ from cbcore.exceptions import (
 from cbcore.requests import compact_requests
 from cbcore.results import EvalRow
 from cbcore.results.eval_row import POSITIONS
-from cbcore.run.budget import Reservation, Spent, find_cost, find_scoring_cost, read_cost
+from cbcore.run.budget import Reservation
 from cbcore.run.calling import Threads
 from cbcore.run.examples import Examples, NumberedExample
 from cbcore.run.make_row import RowMaker
@@ -147,10 +148,10 @@ class Pair:
         system: Built,
         examples: Examples,
         scorers: Sequence[Scorer] = (),
-        *,
         place: int = 0,
-        is_alone: bool = True,
         workers: Workers | None = None,
+        *,
+        is_alone: bool = True,
     ) -> None:
         """`place` is that of the benchmark in the run. A pair `is_alone` if no other system runs at
         the same time."""

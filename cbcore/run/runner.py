@@ -72,15 +72,7 @@ class Runner:
         self._keys: dict[int, str | None] = {}
         seen_ids: set[int] = set()
         self.examples = [
-            Examples(
-                benchmark,
-                seen_ids,
-                limit=settings.max_examples,
-                n_passes=len(systems),
-                sample=None if settings.sample is None else (settings.sample, settings.seed or 0),
-                select=settings.select,
-                warn=warn,
-            )
+            Examples(benchmark, seen_ids, settings, warn, n_passes=len(systems))
             for benchmark in benchmarks
         ]
         self.scorers = {
@@ -98,22 +90,18 @@ class Runner:
         self.idle = {scorer.name for scorers in self.scorers.values() for scorer in scorers}
         judges = [s.built for of_pair in self.scorers.values() for s in of_pair if s.is_awaited]
         self.budget.check_prices([*systems, *judges])
-        self._limit = ErrorLimit(settings, self._expect_rows())
+        total = self.total
+        self._limit = ErrorLimit(settings, total and total // len(systems))
 
     @property
     def total(self) -> int | None:
         """How many rows the run will have, if the datasets can tell."""
-        expected = self._expect_rows()
-        return None if expected is None else expected * len(self.systems)
-
-    def _expect_rows(self) -> int | None:
-        """How many rows each system will have."""
-        n_rows = 0
+        total = 0
         for examples in self.examples:
             if (expected := examples.expected) is None:
                 return None
-            n_rows += expected * self.count_repeats(examples.benchmark)
-        return n_rows
+            total += expected * self.count_repeats(examples.benchmark) * len(self.systems)
+        return total
 
     def count_repeats(self, benchmark: Benchmark) -> int:
         return benchmark.repeats or self.settings.repeats
@@ -284,7 +272,8 @@ class Runner:
         if self.calls.is_stopped:
             return outputs
         benchmark = Benchmark("call_again", list(examples), repeats=1, required=False)
-        pair = Pair(self, system, Examples(benchmark, set()), workers=self._open_workers(system))
+        whole = Examples(benchmark, set(), RunSettings(), self.warn)
+        pair = Pair(self, system, whole, workers=self._open_workers(system))
         try:
             self._collect([deque([pair])], lambda row, attempt: outputs.append(attempt.output))
         except RunError as error:
@@ -295,19 +284,12 @@ class Runner:
 
     def _make_pairs(self, system: Built, n_systems: int) -> deque[Pair]:
         """The pairs of a system with each benchmark."""
-        workers = self._open_workers(system)
-        return deque(
-            Pair(
-                self,
-                system,
-                examples,
-                self.scorers[system, place],
-                place=place,
-                is_alone=n_systems == 1,
-                workers=workers,
-            )
-            for place, examples in enumerate(self.examples)
-        )
+        workers, is_alone = self._open_workers(system), n_systems == 1
+        pairs: deque[Pair] = deque()
+        for place, examples in enumerate(self.examples):
+            scorers = self.scorers[system, place]
+            pairs.append(Pair(self, system, examples, scorers, place, workers, is_alone=is_alone))
+        return pairs
 
     def open_cache(self, system: Built) -> Cache | None:
         """What the store can do for a system; None if nothing is stored."""
