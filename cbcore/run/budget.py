@@ -80,6 +80,7 @@ class Reservation:
     """What is set aside for one attempt. Calls of the components in `begun` have begun."""
 
     budget: Budget
+    example: Mapping[str, Any]
     bounds: dict[Built, Cost]
     begun: set[Built] = attrs.Factory(set)
 
@@ -146,20 +147,18 @@ class Budget:
                 return None
             for model in models:
                 model.n_open += 1
-            reservation = Reservation(self, bounds)
+            reservation = Reservation(self, example, bounds)
             self.open.add(reservation)
             return reservation
 
-    def reserve_again(
-        self, lost: Reservation, example: Mapping[str, Any], components: Sequence[Built]
-    ) -> Reservation | None:
+    def reserve_again(self, lost: Reservation) -> Reservation | None:
         """Set aside what a repeated call may cost, as soon as it may be open with the others.
 
         The lost one counts with its bound. None: it does not fit.
         """
         with self.changed:
             lost.settle({})
-            while (again := self.reserve(example, components)) is None and self.open:
+            while (again := self.reserve(lost.example, [*lost.bounds])) is None and self.open:
                 self.changed.wait()
             return again
 

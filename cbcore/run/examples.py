@@ -236,10 +236,9 @@ class Examples:
     def _describe_again(self, example_id: str | int, index: int) -> DataError:
         """The error for an id that comes again at this index."""
         first = self._hashes.index(self._hashes[index])
-        places = f"at positions {first} and {index}"
+        name, places = self.benchmark.name, f"at positions {first} and {index}"
         if first == index:
             places = f"in an earlier dataset of this name and at position {index}"
-        name = self.benchmark.name
         return DataError(
             f"{f'Dataset {name!r}' if name else 'The dataset'} has an id more than once: "
             f"{example_id!r} ({places}). Positions count from 0.",

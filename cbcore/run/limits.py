@@ -61,8 +61,8 @@ class ErrorLimit:
         errors = self._first.setdefault(row.system, [])
         if len(errors) == self._n_first:
             return None
-        errors.append("" if row.error is None else alike(row.error, row.example_id))
-        if len(errors) < self._n_first or len(set(errors)) > 1 or not row.error:
+        errors.append(alike(row.error or "", row.example_id))
+        if len(errors) < self._n_first or len(set(errors)) > 1 or row.error is None:
             return None
         return f"Its first {_SAME_ERRORS} examples failed with the same error: {row.error}"
 

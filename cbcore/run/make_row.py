@@ -17,7 +17,7 @@ from cbcore.results import EvalRow, Scored
 from cbcore.results.causes import RETURNED, TRACEBACK
 from cbcore.results.eval_row import CHANGED
 from cbcore.run.scorers import Scorer, describe_missing, explain_unscored
-from cbcore.secrets import are_known, blot, hide, redact, visible
+from cbcore.secrets import blot, hide, redact, visible
 from cbcore.stats import CLUSTER
 from cbcore.tracebacks import format_traceback
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 SCORING_USD = "scoring_usd"
 """The key of a row's metadata with what its judges were paid."""
-_COST_USD, _SPENT_TOKENS = "cost_usd", "spent_tokens"
 
 
 class RowMaker:
@@ -77,9 +76,8 @@ class RowMaker:
             )
         if row.error is not None:
             row.error = redact(row.error)
-        if are_known():
-            row.example_id = hide(row.example_id)
-            row.scores, row.missing = hide(row.scores), hide(row.missing)
+        row.example_id = hide(row.example_id)
+        row.scores, row.missing = hide(row.scores), hide(row.missing)
         return row
 
     def _fill(self, row: EvalRow, attempt: Attempt) -> None:
@@ -151,7 +149,7 @@ class RowMaker:
             row.metadata["stage_usage"] = [_make_plain(usage) for usage in usages]
         spent = [n for usage in usages if (n := count_tokens(usage)) is not None]
         if spent:
-            row.metadata[_SPENT_TOKENS] = sum(spent)
+            row.metadata["spent_tokens"] = sum(spent)
 
     def _add_scores(self, row: EvalRow, scorer: Scorer, scores: Any) -> None:
         """What an evaluator returned or raised; whatever it is, the row takes no harm."""
@@ -221,7 +219,7 @@ def _add_details(row: EvalRow, scorer: Scorer, told: Mapping[str, Any]) -> None:
     if not told:
         return
     details = row.metadata[scorer.name] = _make_plain(told)
-    cost = details.get(_COST_USD)
+    cost = details.get("cost_usd")
     if type(cost) in (int, float):
         row.metadata[SCORING_USD] = row.metadata.get(SCORING_USD, 0.0) + cost
 

@@ -56,11 +56,10 @@ class Call:
     waited for its turn.
     """
 
-    def __init__(self) -> None:
-        self.output: Any = None
-        self.error: BaseException | None = None
-        self.latency_s = 0.0
-        self.waits = NO_WAITS
+    output: Any = None
+    error: BaseException | None = None
+    latency_s = 0.0
+    waits = NO_WAITS
 
     def __enter__(self) -> Call:  # noqa: PYI034 - nothing is derived from it
         self._started = time.perf_counter()
@@ -249,13 +248,12 @@ class Pair:
 
     def _reserve(self, attempt: Attempt) -> bool:
         """Set aside what the calls of an attempt may cost. False: it has to wait."""
-        if not self.budget.is_limited or not (components := self._list_paid(attempt)):
+        if not self.budget.is_limited:
             return True
-        attempt.reservation = self.budget.reserve(attempt.example.data, components)
-        return attempt.reservation is not None
-
-    def _list_paid(self, attempt: Attempt) -> list[Built]:
-        return [self.system] * attempt.needs_call + self.list_judges(attempt)
+        components = [self.system] * attempt.needs_call + self.list_judges(attempt)
+        if components:
+            attempt.reservation = self.budget.reserve(attempt.example.data, components)
+        return not components or attempt.reservation is not None
 
     def list_judges(self, attempt: Attempt) -> list[Built]:
         """The awaited evaluators that have still to score an attempt."""
@@ -492,9 +490,7 @@ class Pair:
         """
         if attempt.reservation is None:
             return True
-        paid = self._list_paid(attempt)
-        lost, data = attempt.reservation, attempt.example.data
-        attempt.reservation = self.budget.reserve_again(lost, data, paid)
+        attempt.reservation = self.budget.reserve_again(attempt.reservation)
         if attempt.reservation is None or attempt.is_given_up:
             return False
         attempt.reservation.begun.add(self.system)

@@ -363,8 +363,11 @@ class Runner:
                 saved.recorded_state = result.config["state"]
                 saved.reason = result.config.get("state_reason")
                 saved.ended, saved.components = now(), {**result.config}
+                total, failed = sum(map(len, self.rows.values())), self.n_failed
+                counts = {"total": total, "ok": total - failed, "failed": failed}
+                counts["cached"] = self.n_cached
                 means = find_means(self.rows, self.config["score_field"])
-                saved.save(self.store, result, counts=self.count_rows(), scores=means)
+                saved.save(self.store, result, counts=counts, scores=means)
             self.store.close()
         except StoreError as error:
             result.texts = None
@@ -382,9 +385,3 @@ class Runner:
             for position in set(stored) - known:
                 statement = "DELETE FROM rows WHERE run_id=? AND system=? AND position=?"
                 store.put(statement, (self.run_id, system, position))
-
-    def count_rows(self) -> dict[str, int]:
-        """The rows of all systems: how many there are, are ok, failed, and are cached."""
-        total = sum(map(len, self.rows.values()))
-        ok = total - self.n_failed
-        return {"total": total, "ok": ok, "failed": self.n_failed, "cached": self.n_cached}

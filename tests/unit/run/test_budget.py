@@ -69,7 +69,7 @@ def test_a_repeated_call_waits_for_its_turn(component):
     found = []
 
     def repeat():
-        again = budget.reserve_again(lost, {}, [component])
+        again = budget.reserve_again(lost)
         found.append((again, len(budget.open)))
 
     thread = threading.Thread(target=repeat, daemon=True)
@@ -88,5 +88,5 @@ def test_a_repeated_call_that_never_fits_is_not_made(component):
     budget.limit_usd = 3.0
     lost = budget.reserve({}, [component])
     lost.begun.add(component)
-    assert budget.reserve_again(lost, {}, [component]) is None
+    assert budget.reserve_again(lost) is None
     assert budget.spent.usd == 3.0
