@@ -10,7 +10,7 @@ from cbcore.protocols import Cost
 from cbcore.run.pair import Attempt, Pair
 from cbcore.run.runner import Runner
 
-COLUMNS_HINT = "Write a column, or a path such as prediction.contexts, original.… or processed.…"
+_HINT = "Write a column, or a path such as prediction.contexts, original.… or processed.…"
 
 
 @attrs.define
@@ -80,4 +80,4 @@ def _check_columns(pair: Pair, attempt: Attempt) -> None:
         try:
             read(attempt.example.data, attempt.output)
         except ColumnError as error:
-            raise UsageError(error.message, hint=COLUMNS_HINT) from error
+            raise UsageError(error.message, hint=_HINT) from error

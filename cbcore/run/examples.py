@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import heapq
-import pickle
-import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
@@ -22,6 +20,7 @@ from cbcore.components import Built, describe_exception
 from cbcore.contexts import FORMS
 from cbcore.exceptions import CBError, DataError
 from cbcore.json_data import to_json
+from cbcore.spool import Spool
 from cbcore.store.database import digest
 
 if TYPE_CHECKING:
@@ -151,7 +150,10 @@ class Examples:
                     self.n_read += 1
                     self._hasher.update((example.key or str(example.id)).encode())
                     if example.problem is not None:
-                        self._warn_once(example.problem)
+                        of = f" of {self.benchmark.name}" if self.benchmark.name else ""
+                        failed = "cannot be used, and its row is marked as failed"
+                        self._warn(f"An example{of} {failed}: {example.problem}")
+                        self._warn = lambda message: None  # once
                 yield example
                 index += 1
         except (CBError, KeyboardInterrupt, GeneratorExit):
@@ -163,15 +165,10 @@ class Examples:
             reason = f"failed after {index} examples: {describe_exception(error)}."
             raise DataError(f"Reading {where} {reason}", hint=hint) from error
 
-    def _warn_once(self, problem: str) -> None:
-        of = f" of {self.benchmark.name}" if self.benchmark.name else ""
-        self._warn(f"An example{of} cannot be used, and its row is marked as failed: {problem}")
-        self._warn = lambda message: None
-
     def _prepare(self, raw: Any, index: int) -> NumberedExample:
         name = self.benchmark.name
         if not isinstance(raw, (dict, Mapping)):
-            self._take_id(name, None, index)
+            self._take_id({}, index)
             problem, known_id = f"example {index} is a {type(raw).__name__}, not a dict", None
             if isinstance(raw, DataError):
                 problem, known_id = raw.message, raw.example_id
@@ -179,14 +176,11 @@ class Examples:
             return NumberedExample(index, example_id, name, {}, problem)
         data = raw if type(raw) is dict else dict(raw)
         dataset = str(data.get("dataset") or name)
-        example = NumberedExample(index, index, dataset, data)
+        example = NumberedExample(index, self._take_id(data, index), dataset, data)
         own_id = data.get("id")
-        if own_id is None or type(own_id) in (str, int):
-            example.id = self._take_id(dataset, own_id, index)
-        else:
-            self._take_id(dataset, None, index)
-            example.id = f"#{index}"
+        if own_id is not None and type(own_id) not in (str, int):
             kind = type(own_id).__name__
+            example.id = f"#{index}"
             example.problem = f"example {index} has an id of type {kind}, not str or int"
         if example.problem is None and all(data.get(f) is None for f in _SOMETHING_TO_WORK_ON):
             example.problem = _describe_empty(example.id, data)
@@ -208,30 +202,30 @@ class Examples:
         if not isinstance(examples, list | tuple) or not self.benchmark.required:
             return
         for index, example in enumerate(islice(examples, self._limit)):
-            data = example if isinstance(example, (dict, Mapping)) else {}
-            own_id = data.get("id")
-            dataset = str(data.get("dataset") or self.benchmark.name)
-            self._take_id(dataset, own_id if type(own_id) in (str, int) else None, index)
+            self._take_id(example if isinstance(example, (dict, Mapping)) else {}, index)
 
-    def _take_id(self, dataset: str, own_id: str | int | None, index: int) -> str | int:
+    def _take_id(self, data: Mapping[str, Any], index: int) -> str | int:
         """The id of an example: its own, or its index if it has none.
 
         An id that came before raises `DataError`. If the data is not required, it gets its index
         added instead.
         """
+        own_id = data.get("id")
+        has_own = type(own_id) in (str, int)
+        known_as: str | int = data["id"] if has_own else index
         if index == len(self._hashes):  # nobody has asked so far
-            known_as = index if own_id is None else own_id
             # Tells 1 from "1", and -1 from -2.
+            dataset = str(data.get("dataset") or self.benchmark.name)
             number = hash((dataset, known_as if type(known_as) is str else f"{known_as}\0"))
             is_new = number not in self._seen_ids
             self._hashes.append(number)
-            if own_id is not None:
+            if has_own:
                 self._seen_ids.add(number)
-            if not is_new and own_id is not None and self.benchmark.required:
-                raise self._describe_again(own_id, index)
+                if not is_new and self.benchmark.required:
+                    raise self._describe_again(known_as, index)
             if not is_new:
-                self._changed_ids[index] = f"{'' if own_id is None else own_id}#{index}"
-        return self._changed_ids.get(index, index if own_id is None else own_id)
+                self._changed_ids[index] = f"{known_as if has_own else ''}#{index}"
+        return self._changed_ids.get(index, known_as)
 
     def _describe_again(self, example_id: str | int, index: int) -> DataError:
         """The error for an id that comes again at this index."""
@@ -255,45 +249,6 @@ def _describe_empty(example_id: Any, data: Mapping[str, Any]) -> str:
     problem = f"example {example_id!r} has neither 'context' nor 'question' (it has {has})"
     fields = propose_fields(data)
     return f"{problem}; say where they stand: {format_flags(fields)}" if fields else problem
-
-
-class Spool:
-    """Examples that are pulled once and read again from a temporary file.
-
-    May be iterated over several times at once, in one thread.
-    """
-
-    def __init__(self, examples: Iterable[Any]) -> None:
-        self._examples = examples
-        self._source: Iterator[Any] | None = None
-        self._failure: BaseException | None = None
-        self._offsets: list[int] = []
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it goes with this object
-
-    def __del__(self) -> None:
-        self._file.close()
-
-    def __iter__(self) -> Iterator[Any]:
-        index = 0
-        while index < len(self._offsets) or self._pull():
-            self._file.seek(self._offsets[index])
-            yield pickle.load(self._file)  # noqa: S301 - written below
-            index += 1
-
-    def _pull(self) -> bool:
-        """Write the next example to the file. False at the end of the data."""
-        if self._failure is not None:
-            raise self._failure
-        try:
-            self._source = self._source or iter(self._examples)
-            example = next(self._source, _END)
-        except BaseException as error:  # each system gets it
-            self._failure = error
-            raise
-        if example is not _END:
-            self._offsets.append(self._file.seek(0, 2))
-            pickle.dump(example, self._file, protocol=pickle.HIGHEST_PROTOCOL)
-        return example is not _END
 
 
 def copy_data(value: Any) -> Any:

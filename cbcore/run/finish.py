@@ -45,13 +45,18 @@ def summarize(run: Runner, failure: BaseException | None) -> EvalResult:
     rows: Sequence[EvalRow] = JoinedRows(parts)
     if run.settings.rows == "memory":
         rows = [row for part in parts for row in part]
+    texts = None
+    if run.store is not None and run.saved is not None and not run.settings.no_examples:
+        run.store.flush()
+        reader = run.store.reader
+        texts = StoredTexts([StoredRows(reader, run.run_id, system) for system in run.rows])
     result = EvalResult(
         rows=rows,
         timing=run.timing,
         config=mark_idle(config, "evaluators", run.idle),
         sections=sections,
         metrics=run.metrics,
-        texts=_find_texts(run),
+        texts=texts,
     )
     result.summarize(run.rows)
     result.problems += remarks
@@ -79,14 +84,6 @@ def learn_score(run: Runner) -> None:
     run.metrics = [part.value for part in parts]
     records = [part.record for part in parts]
     run.config = {**run.config, "score_field": learned, "metrics": records}
-
-
-def _find_texts(run: Runner) -> StoredTexts | None:
-    """The texts behind the rows, if they are stored."""
-    if run.store is None or run.saved is None or run.settings.no_examples:
-        return None
-    run.store.flush()
-    return StoredTexts([StoredRows(run.store.reader, run.run_id, system) for system in run.rows])
 
 
 # -- how it ended --------------------------------------------------------------------------------

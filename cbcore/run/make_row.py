@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cbcore.boundary import contained
 from cbcore.chains import USAGE_FIELDS, add_turns, count_tokens
-from cbcore.components import described_value
+from cbcore.components import describe_exception, described_value
 from cbcore.contexts import FORMS, is_same
 from cbcore.exceptions import ProcessError, ScoringError
 from cbcore.json_data import to_json_safe
@@ -17,7 +17,7 @@ from cbcore.results import EvalRow, Scored
 from cbcore.results.causes import RETURNED, TRACEBACK
 from cbcore.results.eval_row import CHANGED
 from cbcore.run.scorers import Scorer, describe_missing, explain_unscored
-from cbcore.secrets import blot, hide, redact, visible
+from cbcore.secrets import are_known, blot, hide, redact, visible
 from cbcore.stats import CLUSTER
 from cbcore.tracebacks import format_traceback
 
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from cbcore.run.examples import Benchmark
     from cbcore.run.pair import Attempt
     from cbcore.run.runner import Runner
-
-SCORING_USD = "scoring_usd"
-"""The key of a row's metadata with what its judges were paid."""
 
 
 class RowMaker:
@@ -47,11 +44,7 @@ class RowMaker:
         self._cluster_column = run.settings.cluster_column or CLUSTER
         self._idle = run.idle
         self._expected = expect_score(run.config["score_field"], scorers, benchmark)
-        declared = {name for scorer in scorers for name in scorer.emits}
-        self._foreign = {
-            scorer: declared.difference(scorer.emits) if scorer.is_automatic else set[str]()
-            for scorer in scorers
-        }
+        self._declared = {name for scorer in scorers for name in scorer.emits}
 
     def make(self, attempt: Attempt) -> EvalRow:
         """The row of a finished attempt. Changes nothing of the attempt."""
@@ -66,18 +59,20 @@ class RowMaker:
             example_key=example.key,
             position=attempt.position,
         )
-        with contained() as reading:
+        try:
             self._fill(row, attempt)
-        if reading.error is not None:  # without end, too deep, or with methods that fail
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - without end, or with methods that fail
             of = "the output" if attempt.output is not None else "the example"
-            error = attempt.error or f"{of} cannot be kept: {reading.reason}"
-            row = dataclasses.replace(
-                row, scores={}, missing={}, metadata={}, response=None, error=error
-            )
+            reason = attempt.error or f"{of} cannot be kept: {describe_exception(error)}"
+            row = dataclasses.replace(row, scores={}, missing={}, metadata={}, response=None)
+            row.error = reason
         if row.error is not None:
             row.error = redact(row.error)
-        row.example_id = hide(row.example_id)
-        row.scores, row.missing = hide(row.scores), hide(row.missing)
+        if are_known():
+            row.example_id = hide(row.example_id)
+            row.scores, row.missing = hide(row.scores), hide(row.missing)
         return row
 
     def _fill(self, row: EvalRow, attempt: Attempt) -> None:
@@ -177,7 +172,7 @@ class RowMaker:
             _add_reason(row, scorer, f"{RETURNED} {shown}, not a dict of scores")
             return
         # A name belongs to the evaluator that declares it, or that comes first.
-        others = self._foreign[scorer]
+        others = self._declared.difference(scorer.emits) if scorer.is_automatic else ()
         for name, value in scores.items():
             if type(name) is not str:
                 shown = described_value(name)
@@ -185,7 +180,7 @@ class RowMaker:
                 continue
             is_free = name not in row.scores and name not in others
             key = name if is_free else f"{scorer.name}.{name}"
-            number = _read_number(value)
+            number = value if type(value) is float else _read_number(value)
             if number is None:
                 row.missing[key] = f"{RETURNED} {described_value(value)}, not a number"
             elif math.isfinite(number):
@@ -195,9 +190,7 @@ class RowMaker:
 
 
 def _read_number(value: Any) -> float | None:
-    """A score: also a numpy scalar, an integer or a boolean."""
-    if type(value) is float:
-        return value
+    """A score that is a numpy scalar, an integer or a boolean; None if it is none of them."""
     with contained():  # `float` may call anything, and overflow
         return float(value)
     return None
@@ -221,7 +214,7 @@ def _add_details(row: EvalRow, scorer: Scorer, told: Mapping[str, Any]) -> None:
     details = row.metadata[scorer.name] = _make_plain(told)
     cost = details.get("cost_usd")
     if type(cost) in (int, float):
-        row.metadata[SCORING_USD] = row.metadata.get(SCORING_USD, 0.0) + cost
+        row.metadata["scoring_usd"] = row.metadata.get("scoring_usd", 0.0) + cost  # of judges
 
 
 def _add_reason(row: EvalRow, scorer: Scorer, reason: str) -> None:

@@ -320,7 +320,6 @@ class Pair:
         """Read no more examples. Calls under way still make their rows. The first reason counts."""
         self.stopped = self.stopped or reason
         self.is_read = True
-        self.held = None
 
     def put_stand_in(self, attempt: Attempt, reason: str) -> None:
         """Let a finished copy take the place of an attempt that is given up.
@@ -375,8 +374,7 @@ class Pair:
         with Call() as call:
             arguments = self._begin(attempt, scorer, call)
             if workers is None:
-                method = scorer.score if scorer is not None else self.system.value.process
-                call.output = method(*arguments)
+                call.output = self._find_method(scorer)(*arguments)
         if workers is None or call.error is not None:
             return call
         component = self.system if scorer is None else scorer.built
@@ -398,9 +396,14 @@ class Pair:
     async def _call_awaited(self, attempt: Attempt, scorer: Scorer | None = None) -> Call:
         with Call() as call:
             arguments = self._begin(attempt, scorer, call)
-            method = scorer.score if scorer is not None else self.system.value.aprocess
-            call.output = await method(*arguments)
+            call.output = await self._find_method(scorer)(*arguments)
         return call
+
+    def _find_method(self, scorer: Scorer | None) -> Any:
+        if scorer is not None:
+            return getattr(scorer.value, scorer.method)
+        value = self.system.value
+        return value.aprocess if self.is_awaited else value.process
 
     def _begin(self, attempt: Attempt, scorer: Scorer | None, call: Call) -> tuple[Any, ...]:
         """A call begins now: it may cost something, its time limit starts, and then its clock.
@@ -451,11 +454,9 @@ class Pair:
         self, attempt: Attempt, call: Call
     ) -> tuple[dict[str, Any] | None, str | None]:
         """The output of a call, or why it is none."""
-        example, output = attempt.example.data, call.output
-        if not isinstance(output, dict):
-            return None, f"the system returned {type(output).__name__}, not a dict"
-        if type(output) is not dict:
-            output = dict(output)
+        if not isinstance(call.output, dict):
+            return None, f"the system returned {type(call.output).__name__}, not a dict"
+        example, output = attempt.example.data, dict(call.output)
         if (problem := find_unreadable(example, output)) is not None:
             return None, f"the system {problem}"
         if call.waits.seconds > _NOTED_WAIT_S:

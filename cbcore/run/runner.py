@@ -26,7 +26,6 @@ from cbcore.settings.run_settings import RunSettings
 from cbcore.store.cache import Cache
 from cbcore.store.database import Store, now
 from cbcore.store.identity import Identities
-from cbcore.store.own_code import UnidentifiedError
 from cbcore.store.rows import PUT_ROW, StoredRows, encode_row
 from cbcore.store.saved_runs import SavedRun
 from cbcore.tokens import TokenCounter
@@ -60,7 +59,10 @@ class Runner:
         self.counter, self.store, self.saved, self.executor = counter, store, saved, executor
         self.budget = Budget(tokens=settings.budget_tokens, usd=settings.budget_usd)
         self.rows: dict[str, list[EvalRow] | StoredRows] = {
-            system.name: self._new_rows(system.name) for system in systems
+            system.name: StoredRows(store.reader, self.run_id, system.name, store)
+            if store is not None and settings.rows != "memory"
+            else []
+            for system in systems
         }
         self.timing: dict[str, float] = {}
         self.failures: dict[str, str] = {}  # of benchmarks, by their names
@@ -315,15 +317,9 @@ class Runner:
             with contained() as attempt:  # what it declares is the component's own code
                 self._keys[number] = self._identities.key_of(component.value, component.record)
             if attempt.error is not None:
-                is_known = isinstance(attempt.error, UnidentifiedError)
-                why = str(attempt.error) if is_known else f"{attempt.reason}."
-                self.warn(f"Nothing of {component.name!r} is reused: {why}")
+                why = attempt.reason.removeprefix("UnidentifiedError: ").rstrip(".")
+                self.warn(f"Nothing of {component.name!r} is reused: {why}.")
         return self._keys[number]
-
-    def _new_rows(self, system: str) -> list[EvalRow] | StoredRows:
-        if self.settings.rows == "memory" or self.store is None:
-            return []
-        return StoredRows(self.store.reader, self.run_id, system, self.store)
 
     def _find_workers(self, system: Built) -> Workers | None:
         """The workers of a system, which are not open yet. A system that is awaited has none."""

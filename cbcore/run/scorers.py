@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
 
-from cbcore.columns import bound_to_system, format_flags, likely_column
+from cbcore.columns import bound_to_system, describe_absent, list_names
 from cbcore.components import Built, describe_exception
 from cbcore.contexts import has_field
 from cbcore.exceptions import CBError, MissingScoreError
-from cbcore.names import asking
 
 
 class Scorer:
@@ -31,19 +30,13 @@ class Scorer:
         self.key: str | None = None
         has_own = hasattr(value, "score_repeats") or hasattr(value, "ascore_repeats")
         self.is_of_repeats = n_repeats > 1 and has_own
-        self._method = "score_repeats" if self.is_of_repeats else "score"
-        self.is_awaited = hasattr(value, f"a{self._method}")
+        self.method = "score_repeats" if self.is_of_repeats else "score"
+        self.is_awaited = hasattr(value, f"a{self.method}")
         if self.is_awaited:
-            self._method = f"a{self._method}"
+            self.method = f"a{self.method}"
         self.is_automatic = evaluator.is_automatic
         self.needs = tuple(getattr(value, "needs", None) or ())
         self.needs_output = tuple(getattr(value, "needs_output", None) or ())
-
-    @property
-    def score(self) -> Callable[..., Any]:
-        """The method that scores."""
-        method: Callable[..., Any] = getattr(self.value, self._method)
-        return method
 
     def can_score(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> bool:
         """Whether an output is to be scored. An evaluator that was asked for says why it cannot."""
@@ -70,26 +63,12 @@ def explain_unscored(
     for scorer in emitting:
         for field in scorer.needs:
             if not has_field(example, field):
-                return _describe_absent(field, example)
+                return describe_absent(field, example)
         for field in scorer.needs_output:
             if not has_field(output, field):
-                returned = _list_names(output)
+                names = sorted(str(key) for key, value in output.items() if value is not None)
+                returned = list_names(names) or "none"
                 return f"the system returned no {field!r} (it returned {returned})"
     if emitting:
         return f"no evaluator gave a score called {score!r}"
     return f"no evaluator of the dataset emits {score!r}"
-
-
-def _describe_absent(field: str, example: Mapping[str, Any]) -> str:
-    columns = [str(column) for column, value in example.items() if value is not None]
-    near = likely_column(field, columns)
-    if field in example and not near:
-        return f"the {field!r} of the example is empty"
-    suggestion = asking([near] if near else [], lead="; ", shown=repr) or "."
-    flag = format_flags({field: near or "COLUMN"})
-    has = _list_names(example)
-    return f"the example has no {field!r} (it has {has}){suggestion} Say it with {flag}"
-
-
-def _list_names(columns: Mapping[str, Any]) -> str:
-    return ", ".join(sorted(str(c) for c, value in columns.items() if value is not None)) or "none"

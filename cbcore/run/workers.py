@@ -115,8 +115,8 @@ def pack_worker(components: Sequence[Built]) -> bytes:
     Raises `UsageError` for what cannot be sent.
     """
     packed = [(built.value.name, built.remake is not None, _pack(built)) for built in components]
-    versions = {"cbcore": metadata.version("cbcore")}
-    versions |= dict(_find_versions(built.record for built in components))
+    versions = dict(_find_versions(built.record for built in components))
+    versions["cbcore"] = metadata.version("cbcore")
     return pickle.dumps((versions, packed))
 
 
