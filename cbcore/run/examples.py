@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
-from cbcore.boundary import contained
+from cbcore.boundary import at_boundary, contained
 from cbcore.columns import format_flags, propose_fields
 from cbcore.components import Built, describe_exception
 from cbcore.contexts import FORMS
@@ -73,7 +73,11 @@ class NumberedExample:
         """The data as a component gets it: it may change what it gets, but nothing of others."""
         if self._is_flat is None:
             self._is_flat = _ATOMS.issuperset(map(type, self.data.values()))
-        return self.data.copy() if self._is_flat else copy_data(self.data)
+        if self._is_flat:
+            return self.data.copy()
+        with at_boundary("Copying the example", DataError):
+            copied: dict[str, Any] = copy_data(self.data)
+            return copied
 
 
 Select: TypeAlias = Callable[[NumberedExample], bool]

@@ -65,9 +65,8 @@ class RowMaker:
             raise
         except BaseException as error:  # noqa: BLE001 - without end, or with methods that fail
             of = "the output" if attempt.output is not None else "the example"
-            reason = attempt.error or f"{of} cannot be kept: {describe_exception(error)}"
             row = dataclasses.replace(row, scores={}, missing={}, metadata={}, response=None)
-            row.error = reason
+            row.error = attempt.error or f"{of} cannot be kept: {describe_exception(error)}"
         if row.error is not None:
             row.error = redact(row.error)
         if are_known():

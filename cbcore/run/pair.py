@@ -345,8 +345,7 @@ class Pair:
         """Where an attempt goes next; None if it is finished."""
         if attempt.needs_call:
             return "loop" if self.is_awaited else "thread"
-        scorer = self._find_scorer(attempt)
-        if scorer is None:
+        if (scorer := self._find_scorer(attempt)) is None:
             return None
         return "loop" if scorer.is_awaited else "thread"
 
