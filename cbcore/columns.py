@@ -401,3 +401,15 @@ def format_flags(fields: Mapping[str, str]) -> str:
     import shlex
 
     return " ".join(f"--field {shlex.quote(f'{field}={c}')}" for field, c in fields.items())
+
+
+def describe_absent(field: str, example: Mapping[str, Any]) -> str:
+    """Why an example has no value in a field, and which column may be meant."""
+    columns = [str(column) for column, value in example.items() if value is not None]
+    near = likely_column(field, columns)
+    if field in example and not near:
+        return f"the {field!r} of the example is empty"
+    suggestion = asking([near] if near else [], lead="; ", shown=repr) or "."
+    flag = format_flags({field: near or "COLUMN"})
+    has = list_names(sorted(columns)) or "none"
+    return f"the example has no {field!r} (it has {has}){suggestion} Say it with {flag}"

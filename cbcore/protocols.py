@@ -228,7 +228,7 @@ class WorkerPool(Protocol):
     since the time limit of the call starts then. If the worker dies, the future raises
     `WorkerLost`; other tasks are not affected, and another worker takes its place. `end` ends the
     worker that holds a task. `close` ends all of them, also those at work, and does not hang.
-    `cbcore.run.threaded_pool.ThreadedPool` is a pool of workers that block.
+    `cbcore.threaded_pool.ThreadedPool` is a pool of workers that block.
     """
 
     @property

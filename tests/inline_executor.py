@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cbcore.run.threaded_pool import ThreadedPool
 from cbcore.run.workers import open_worker
+from cbcore.threaded_pool import ThreadedPool
 
 
 class InlineWorker:

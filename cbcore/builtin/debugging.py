@@ -31,10 +31,9 @@ class Debugging:
     """Shows what the system, or an evaluator, raised for a row."""
 
     def cb_row_finished(self, run: Run, row: EvalRow, attempt: Attempt) -> None:
-        from cbcore.run.runner import find_failed_scorer
         from cbcore.tracebacks import find_foreign_frames, format_traceback
 
-        failed = find_failed_scorer(attempt)
+        failed = attempt.find_failed_scorer()
         error = attempt.raised if attempt.raised is not None else failed and failed[1]
         if error is None:
             return

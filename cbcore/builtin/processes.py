@@ -19,8 +19,8 @@ from pathlib import Path
 
 from cbcore.exceptions import RunError, UsageError
 from cbcore.protocols import WorkerLost
-from cbcore.run.threaded_pool import ThreadedPool
 from cbcore.run.workers import open_worker, print_to_stderr
+from cbcore.threaded_pool import ThreadedPool
 
 __all__: tuple[str, ...] = ()  # found by its name, as all executors are
 

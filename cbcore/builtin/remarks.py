@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cbcore._logging import log_progress
 from cbcore.json_data import from_json
+from cbcore.stats import CLUSTER
 
 if TYPE_CHECKING:
     from cbcore.results import EvalResult
@@ -49,8 +50,9 @@ def _list_problems(run: Runner) -> Iterator[str]:
 
 
 def _warn_of_settings(run: Runner) -> None:
-    if not run.has_clusters:
-        column = run.settings.cluster_column
+    column = run.settings.cluster_column
+    all_rows = (row for rows in run.rows.values() for row in rows)
+    if column is not None and not any(CLUSTER in row.metadata for row in all_rows):
         run.warn(f"No example has {column!r}, so --cluster-column had no effect.")
 
 

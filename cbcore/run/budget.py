@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -10,73 +9,12 @@ from typing import Any
 import attrs
 
 from cbcore.boundary import contained
-from cbcore.chains import USAGE_FIELDS, add_turns, count_tokens
 from cbcore.components import Built
-from cbcore.contexts import pass_on
-from cbcore.exceptions import RunError, ScoringError, UsageError
+from cbcore.costs import Spent, declare_cost
+from cbcore.exceptions import RunError, UsageError
 from cbcore.protocols import Cost
-from cbcore.results import Scored
-from cbcore.tokens import TokenCounter
 
 _TOKENS_HINT = "Use --budget-tokens, which counts what was sent and received."
-
-
-@attrs.frozen
-class Spent:
-    """What a call cost as it reports it. `n_unknown` requests of it had a cost that nobody knows.
-
-    A call that failed need not report its cost.
-    """
-
-    cost: Cost
-    n_unknown: int = 0
-    is_answered: bool = True
-
-
-def find_cost(
-    counter: TokenCounter, example: Mapping[str, Any], output: Mapping[str, Any]
-) -> Spent:
-    """The cost of a call by its output. Tokens that no endpoint counted are counted here."""
-    stages = output.get("stage_usage")
-    usages = [output.get(field) for field in USAGE_FIELDS]
-    if isinstance(stages, list | tuple):
-        usages = [stage.get("usage") for stage in stages if isinstance(stage, Mapping)]
-    reported = sum(count_tokens(add_turns(usage)) or 0 for usage in usages if usage)
-    response = output.get("response")
-    answer = counter.count(response) if isinstance(response, str) else 0
-    metadata = output.get("metadata")
-    spent = read_cost(metadata if isinstance(metadata, Mapping) else {})
-    if reported:
-        tokens = max(reported, answer)
-    else:
-        tokens = counter.visible(pass_on(example, output)) + answer
-    return attrs.evolve(spent, cost=attrs.evolve(spent.cost, tokens=tokens))
-
-
-def find_scoring_cost(scores: Any) -> Spent:
-    """The cost of scores, or of what was raised in their place.
-
-    Without one, nobody was asked: the example lacks a field, or the verdict was known.
-    """
-    if not isinstance(scores, Scored | ScoringError) or not scores.cost:
-        return Spent(Cost())
-    is_answered = isinstance(scores, Scored) and len(scores) > 0
-    return read_cost(scores.cost, is_answered=is_answered)
-
-
-def read_cost(facts: Mapping[str, Any], *, is_answered: bool = True) -> Spent:
-    """The cost that an output's metadata, a failure or an evaluator reports."""
-    usd, tokens = facts.get("cost_usd"), facts.get("spent_tokens")
-    n_unknown = facts.get("requests_of_unknown_cost")
-    is_known = type(usd) in (int, float) and 0 <= usd < math.inf  # type: ignore[operator]
-    return Spent(
-        Cost(
-            float(usd) if is_known else None,  # type: ignore[arg-type]
-            tokens if type(tokens) is int and tokens > 0 else 0,
-        ),
-        n_unknown if type(n_unknown) is int and n_unknown > 0 else 0,
-        is_answered,
-    )
 
 
 @attrs.define(eq=False, repr=False)
@@ -88,10 +26,11 @@ class CostModel:
     """
 
     component: Built
-    needs_usd: bool = False
+    needs_usd: bool
     most: Cost = attrs.Factory(Cost)
     n_seen: int = 0  # calls that showed their cost
     n_open: int = 0
+    n_uncounted: int = 0  # requests of unknown cost before any cost was known
     is_closed: bool = False  # it reports no cost: no further call under a dollar budget
 
     @property
@@ -99,19 +38,17 @@ class CostModel:
         """Whether open calls have to show their cost first."""
         return self.n_open >= max(1, self.n_seen)
 
-    def bound(self, example: Mapping[str, Any]) -> Cost:
+    def bound(self, declared: Cost | None) -> Cost:
         """The most that a call is taken to cost. It is never below the most expensive call seen: a
         declared bound can be wrong, by hidden reasoning or another price.
         """
-        declared = declare_cost(self.component, example)
-        if declared is None:
-            return self.most + self.most
-        if not declared.is_bound:
-            return declared.largest(self.most + self.most)
-        return declared.largest(self.most)
+        is_bound = declared is not None and declared.is_bound
+        learned = self.most if is_bound else self.most + self.most
+        return (declared or Cost()).largest(learned)
 
     def learn(self, spent: Spent, bound: Cost) -> Cost:
-        """Count a call that returned. A request of unknown cost counts with the bound."""
+        """Count a call that returned. A request of unknown cost counts with the bound or, as long as
+        there is none, when the first cost is known."""
         actual = spent.cost
         if self.needs_usd and actual.usd is None and self.may_cost:
             self.is_closed = self.is_closed or spent.is_answered
@@ -119,11 +56,17 @@ class CostModel:
                 actual = actual.largest(bound)
         shows = not self.may_cost or bool(actual.usd or actual.tokens)
         self.most = self.most.largest(actual)
-        for _ in range(spent.n_unknown):
-            actual += bound
         is_surprise = actual.largest(bound) != bound.largest(bound)
         self.n_seen = 1 if is_surprise else self.n_seen + shows
+        self.n_uncounted += spent.n_unknown
+        request = bound if self._is_known(bound) else self.most
+        if self._is_known(request):
+            actual = sum([request] * self.n_uncounted, actual)
+            self.n_uncounted = 0
         return actual
+
+    def _is_known(self, cost: Cost) -> bool:
+        return bool(cost.usd if self.needs_usd else cost.tokens)
 
     @property
     def may_cost(self) -> bool:
@@ -132,25 +75,13 @@ class CostModel:
         return hasattr(value, "max_cost") or bool(getattr(value, "endpoints", ()))
 
 
-def declare_cost(component: Built, example: Mapping[str, Any]) -> Cost | None:
-    """What a component declares that a call may cost. Raises `RunError` for anything else."""
-    declare = getattr(component.value, "max_cost", None)
-    if declare is None:
-        return None
-    with contained() as attempt:
-        cost = declare(example)
-        if isinstance(cost, Cost) and 0 <= (cost.usd or 0) < math.inf and cost.tokens >= 0:
-            return cost
-        raise TypeError(f"max_cost returned {cost!r}")
-    raise RunError(f"{component.name!r} could not tell its cost: {attempt.reason}.")
-
-
 @attrs.define(eq=False, repr=False)
 class Reservation:
     """What is set aside for one attempt. Calls of the components in `begun` have begun."""
 
     budget: Budget
-    bounds: dict[CostModel, Cost]
+    example: Mapping[str, Any]
+    bounds: dict[Built, Cost]
     begun: set[Built] = attrs.Factory(set)
 
     def settle(self, spent: Mapping[Built, Spent]) -> None:
@@ -160,17 +91,18 @@ class Reservation:
         thread may make it.
         """
         budget = self.budget
-        with budget.lock:
+        with budget.changed:
             if self not in budget.open:
                 return
             budget.open.discard(self)
-            for model, bound in self.bounds.items():
+            for component, bound in self.bounds.items():
+                model = budget.find_model(component)
                 model.n_open -= 1
-                component = model.component
                 if component in spent:
                     budget.spent += model.learn(spent[component], bound)
                 elif component in self.begun:
                     budget.spent += bound
+            budget.changed.notify_all()
 
 
 class Budget:
@@ -181,8 +113,8 @@ class Budget:
         self.is_limited = tokens is not None or usd is not None
         self.spent = Cost()
         self.open: set[Reservation] = set()
-        self.lock = threading.RLock()
-        self._models: dict[Built, CostModel] = {}
+        self.changed = threading.Condition()  # a reservation was settled
+        self._models: dict[int, CostModel] = {}
 
     def check_prices(self, components: Iterable[Built]) -> None:
         """Raise `UsageError` for a dollar budget with a component whose price is not known."""
@@ -201,37 +133,52 @@ class Budget:
         self, example: Mapping[str, Any], components: Sequence[Built]
     ) -> Reservation | None:
         """Set aside what one attempt may cost. None: it does not fit now, or has to wait."""
-        with self.lock:
-            models = [self._model(component) for component in components]
+        with self.changed:
+            models = [self.find_model(component) for component in components]
             if any(model.must_wait or model.is_closed for model in models):
                 return None
             if any(not model.n_seen for model in models) and self._has_unknown_call():
                 return None
-            bounds = {model: model.bound(example) for model in models}
+            bounds = {
+                component: model.bound(declare_cost(component, example))
+                for component, model in zip(components, models, strict=True)
+            }
             if not self._fits(bounds.values()):
                 return None
             for model in models:
                 model.n_open += 1
-            reservation = Reservation(self, bounds)
+            reservation = Reservation(self, example, bounds)
             self.open.add(reservation)
             return reservation
 
+    def reserve_again(self, lost: Reservation) -> Reservation | None:
+        """Set aside what a repeated call may cost, as soon as it may be open with the others.
+
+        The lost one counts with its bound. None: it does not fit.
+        """
+        with self.changed:
+            lost.settle({})
+            while (again := self.reserve(lost.example, [*lost.bounds])) is None and self.open:
+                self.changed.wait()
+            return again
+
     def _has_unknown_call(self) -> bool:
         """Whether a call is open of a component that has shown nothing. One is enough in a run."""
-        return any(not model.n_seen for one in self.open for model in one.bounds)
+        return any(not self.find_model(built).n_seen for one in self.open for built in one.bounds)
 
     def _fits(self, bounds: Iterable[Cost]) -> bool:
-        expected = self.spent
-        for cost in [*(bound for one in self.open for bound in one.bounds.values()), *bounds]:
-            expected += cost
+        set_aside = [bound for one in self.open for bound in one.bounds.values()]
+        expected = sum([*set_aside, *bounds], self.spent)
         is_over_usd = self.limit_usd is not None and (expected.usd or 0.0) > self.limit_usd
-        return not is_over_usd and not (self.limit_tokens or math.inf) < expected.tokens
+        is_over_tokens = self.limit_tokens is not None and expected.tokens > self.limit_tokens
+        return not (is_over_usd or is_over_tokens)
 
-    def _model(self, component: Built) -> CostModel:
-        if component not in self._models:
-            needs_usd = self.limit_usd is not None
-            self._models[component] = CostModel(component, needs_usd=needs_usd)
-        return self._models[component]
+    def find_model(self, component: Built) -> CostModel:
+        """What is known of a component. Copies of it, as for another dataset, share its record."""
+        key = id(component.record)
+        if key not in self._models:
+            self._models[key] = CostModel(component, self.limit_usd is not None)
+        return self._models[key]
 
     def describe_end(self) -> RunError:
         """Why no further call fits, as the error that ends the run."""

@@ -6,10 +6,7 @@ import contextlib
 import inspect
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as FutureTimeout
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +21,8 @@ if TYPE_CHECKING:
 
 MORE_ROOM = "Lower --concurrency, or raise what a process may have (ulimit -n, -u, -v)."
 """What helps if the machine gives no more files, threads or memory."""
-_LONGEST_WAIT_S = 1.0
-"""A signal that comes right before the driver waits is only handled after it."""
+_LOOK_EVERY_S = 0.1
+"""How late a time limit may end, and a signal that comes right before the driver waits."""
 _MOST_ABANDONED = 100
 _CLOSE_S = 5.0
 
@@ -67,24 +64,6 @@ class Threads:
             self.tasks.put(None)
 
 
-class DaemonExecutor(ThreadPoolExecutor):
-    """The default executor of an event loop: daemon threads that nobody waits for at exit."""
-
-    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        future: Future[Any] = Future()
-
-        def run() -> None:
-            if not future.set_running_or_notify_cancel():
-                return
-            try:
-                future.set_result(fn(*args, **kwargs))
-            except BaseException as error:  # noqa: BLE001 - raised again by whoever waits
-                future.set_exception(error)
-
-        threading.Thread(target=run, name="cb-loop-call", daemon=True).start()
-        return future
-
-
 class Calls:
     """Attempts under way. Only the driver calls `start`, `wait` and `stop`.
 
@@ -92,11 +71,7 @@ class Calls:
     itself, and a failed row takes its place.
     """
 
-    def __init__(
-        self,
-        timeout_s: float | None = None,
-        warn: Callable[[str], None] = lambda message: None,
-    ) -> None:
+    def __init__(self, timeout_s: float | None, warn: Callable[[str], None]) -> None:
         self.timeout_s = timeout_s
         self.open: set[Attempt] = set()
         self.is_stopped = False
@@ -104,10 +79,9 @@ class Calls:
         self._n_abandoned = 0
         self._warm: set[Built] = set()
         self._finished: SimpleQueue[Attempt] = SimpleQueue()
-        self._lock = threading.RLock()  # guards `is_given_up` and what waits for the loop
+        self._lock = threading.RLock()  # guards `is_given_up` and `_loop`
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._to_await: deque[Attempt] = deque()  # if it has any, the loop has been woken
-        self._unanswered: tuple[threading.Event, float] | None = None  # asked the loop, since
+        self._left: tuple[Attempt, float] | None = None  # which the loop has to leave, since
 
     def start(self, attempt: Attempt) -> None:
         self.open.add(attempt)
@@ -121,21 +95,20 @@ class Calls:
         if attempt.step == "thread":
             attempt.pair.threads.put(attempt)
         elif attempt.step == "loop":
-            with self._lock:
-                loop, waiting = self.loop, self._to_await
-                is_awake = bool(waiting)
-                waiting.append(attempt)
-            if not is_awake:
-                loop.call_soon_threadsafe(self._start_tasks, loop, waiting)
+            loop = self.loop
+            loop.call_soon_threadsafe(self._start_task, loop, attempt)
         else:
             if attempt.escaped is None:  # else it is no row, and the run ends
                 attempt.pair.finish(attempt)
             self._finished.put(attempt)
 
-    def _release(self, attempt: Attempt) -> bool:
-        """End a step. False: the driver gave the attempt up, and nothing waits for it."""
+    def _end_step(self, attempt: Attempt) -> bool:
+        """Hand an attempt on. False: the driver gave it up, and nothing waits for it."""
         with self._lock:
-            return not attempt.is_given_up
+            is_given_up = attempt.is_given_up
+        if not is_given_up:
+            self._hand_on(attempt)
+        return not is_given_up
 
     def work(self, threads: Threads) -> None:
         """The body of a thread."""
@@ -146,17 +119,13 @@ class Calls:
                 attempt.pair.run_blocking(attempt)
             except BaseException as error:  # noqa: BLE001 - raised again by the driver
                 attempt.escaped = error
-            if self._release(attempt):
-                self._hand_on(attempt)
-            elif attempt.is_replaced:
+            if not self._end_step(attempt) and attempt.is_replaced:
                 return  # another thread has taken this place
 
     # -- on the event loop ---------------------------------------------------------------------
 
-    def _start_tasks(self, loop: asyncio.AbstractEventLoop, waiting: deque[Attempt]) -> None:
-        while waiting:
-            attempt = waiting.popleft()
-            attempt.task = loop.create_task(self._await(attempt))
+    def _start_task(self, loop: asyncio.AbstractEventLoop, attempt: Attempt) -> None:
+        attempt.task = loop.create_task(self._await(attempt))
 
     async def _await(self, attempt: Attempt) -> None:
         try:
@@ -165,17 +134,17 @@ class Calls:
         except BaseException as error:  # noqa: BLE001 - raised again by the driver
             attempt.escaped = error
         attempt.task = None
-        if self._release(attempt):
-            self._hand_on(attempt)
+        self._end_step(attempt)
 
     # -- the driver ----------------------------------------------------------------------------
 
     def wait(self) -> list[Attempt]:
         """Block until an attempt is finished or overdue."""
         done: list[Attempt] = []
+        wait_s = min(_LOOK_EVERY_S, self.timeout_s or _LOOK_EVERY_S)
         while not done:
             with contextlib.suppress(Empty):
-                done = [self._finished.get(timeout=self._longest_wait())]
+                done = [self._finished.get(timeout=wait_s)]
                 while True:
                     done.append(self._finished.get_nowait())
             done = [attempt for attempt in done if attempt in self.open]
@@ -185,19 +154,8 @@ class Calls:
         self.open.difference_update(done)
         return done
 
-    def _longest_wait(self) -> float:
-        """Until the next deadline; at most 0.1 s if a call is about to begin."""
-        if self.timeout_s is None:
-            return _LONGEST_WAIT_S
-        deadlines = [attempt.deadline for attempt in self.open]
-        known = [deadline for deadline in deadlines if deadline is not None]
-        longest = min(known, default=float("inf")) - time.monotonic()
-        if len(known) < len(deadlines) or self._unanswered:
-            longest = min(longest, 0.1, self.timeout_s)
-        return min(max(0.0, longest), _LONGEST_WAIT_S)
-
     def _give_up_if_overdue(self, attempt: Attempt) -> bool:
-        with self._lock:  # against `_release`: either the call has ended, or it is given up
+        with self._lock:  # against `_end_step`: either the call has ended, or it is given up
             deadline, waits = attempt.deadline, attempt.waits
             if deadline is not None and waits is not None:
                 deadline += waits.so_far()
@@ -218,28 +176,21 @@ class Calls:
             attempt.pair.workers.end(attempt.future)  # type: ignore[union-attr]
         else:
             self.loop.call_soon_threadsafe(attempt.pair.leave_task, attempt)
-            self._ask_loop()
+            self._left = self._left or (attempt, time.monotonic())
         return True
-
-    def _ask_loop(self) -> None:
-        if self._unanswered is None:
-            answer = threading.Event()
-            self.loop.call_soon_threadsafe(answer.set)
-            self._unanswered = (answer, time.monotonic())
 
     def _leave_blocked_loop(self) -> list[Attempt]:
         """A call that blocks instead of awaiting holds the loop: stop the pairs that use it."""
-        if self._unanswered is None:
+        if self._left is None:
             return []
-        answer, asked = self._unanswered
-        if answer.is_set():
-            self._unanswered = None
+        attempt, asked = self._left
+        if attempt.is_left:
+            self._left = None
             return []
         if time.monotonic() < asked + max(1.0, self.timeout_s or 0.0):
             return []
         with self._lock:
-            self._loop, self._to_await = None, deque()
-        self._unanswered = None
+            self._loop = self._left = None
         lost = [attempt for attempt in self.open if attempt.step == "loop"]
         for attempt in lost:
             if not attempt.is_given_up:
@@ -253,7 +204,13 @@ class Calls:
         """The event loop of the run, in a daemon thread."""
         with self._lock:
             if self._loop is None:
-                self._loop = _start_loop()
+                from cbcore.event_loop import start_loop
+
+                try:
+                    self._loop = start_loop()
+                except (OSError, RuntimeError) as error:
+                    reason = f"No event loop could be started: {error}."
+                    raise RunError(reason, hint=MORE_ROOM) from error
             return self._loop
 
     def warm_up(self, system: Built) -> None:
@@ -261,38 +218,30 @@ class Calls:
         if system in self._warm:
             return
         self._warm.add(system)
-        if not hasattr(system.value, "warm_up"):
-            return
-        with contained() as attempt:
-            begun = system.value.warm_up()
-            if inspect.isawaitable(begun):
-                self._run(begun)
-        if attempt.error is not None:
-            self.warn(f"Warming up {system.name!r} failed: {attempt.reason}.")
-
-    def _run(self, awaitable: Any, timeout_s: float | None = None) -> Any:
-        """The value of an awaitable, which is awaited on the loop."""
-        import asyncio
-
-        async def wait() -> Any:
-            return await awaitable
-
-        return asyncio.run_coroutine_threadsafe(wait(), self.loop).result(timeout_s)
+        if hasattr(system.value, "warm_up"):
+            self._run(f"Warming up {system.name!r}", system.value.warm_up)
 
     def close(self, components: Iterable[Built] = ()) -> None:
         """Let components close what they have opened on the loop, and end it."""
-        if (loop := self._loop) is None:
-            return
-        for component in components:
+        for component in components if self._loop is not None else ():
             if hasattr(component.value, "aclose"):
-                with contained() as attempt:
-                    self._run(component.value.aclose(), _CLOSE_S)
-                if attempt.error is not None:
-                    self.warn(f"Closing {component.name!r} failed: {attempt.reason}.")
-        self._loop = None
-        loop.call_soon_threadsafe(loop.stop)
+                self._run(f"Closing {component.name!r}", component.value.aclose, _CLOSE_S)
+        loop, self._loop = self._loop, None
+        if loop is not None:
+            loop.call_soon_threadsafe(loop.stop)
 
-    def stop(self, grace_s: float = 2.0) -> None:
+    def _run(self, doing: str, function: Callable[[], Any], timeout_s: float | None = None) -> None:
+        """Call a function of a component, on the loop if it is awaited. Warn if it fails."""
+        with contained() as attempt:
+            begun = function()
+            if inspect.iscoroutine(begun):
+                from cbcore.event_loop import run_coroutine
+
+                run_coroutine(self.loop, begun, timeout_s)
+        if attempt.error is not None:
+            self.warn(f"{doing} failed: {attempt.reason}.")
+
+    def stop(self) -> None:
         """Start nothing more, cancel what is awaited, leave blocking calls behind. Idempotent."""
         if self.is_stopped:
             return
@@ -301,47 +250,7 @@ class Calls:
             for attempt in self.open:
                 attempt.is_given_up = True
         if (loop := self._loop) is not None:
-            import asyncio
+            from cbcore.event_loop import cancel_tasks
 
-            cancelled = asyncio.run_coroutine_threadsafe(_cancel_tasks(grace_s), loop)
-            try:
-                cancelled.result(grace_s + 1)
-            except FutureTimeout:  # a blocked loop, whose thread is a daemon
-                self._loop = None
-
-
-def _start_loop() -> asyncio.AbstractEventLoop:
-    """A loop in a daemon thread. It is the faster one if a plugin has brought that."""
-    import asyncio
-
-    try:
-        try:
-            import uvloop
-        except ImportError:
-            loop = asyncio.new_event_loop()
-        else:
-            loop = uvloop.new_event_loop()
-        loop.set_default_executor(DaemonExecutor())
-        threading.Thread(target=_run_loop, args=(loop,), name="cb-loop", daemon=True).start()
-    except (OSError, RuntimeError) as error:
-        raise RunError(f"No event loop could be started: {error}.", hint=MORE_ROOM) from error
-    return loop
-
-
-def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
-    import asyncio
-
-    asyncio.set_event_loop(loop)
-    loop.run_forever()
-    loop.run_until_complete(loop.shutdown_asyncgens())
-    loop.close()
-
-
-async def _cancel_tasks(grace_s: float) -> None:
-    import asyncio
-
-    tasks = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in tasks:
-        task.cancel()
-    if tasks:
-        await asyncio.wait(tasks, timeout=grace_s)
+            if not cancel_tasks(loop):
+                self._loop = None  # it is blocked, and its thread is a daemon

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import attrs
 
+from cbcore.costs import declare_cost
 from cbcore.exceptions import ColumnError, UsageError
 from cbcore.protocols import Cost
-from cbcore.run.budget import declare_cost
 from cbcore.run.pair import Attempt, Pair
 from cbcore.run.runner import Runner
 
-COLUMNS_HINT = "Write a column, or a path such as prediction.contexts, original.… or processed.…"
+_HINT = "Write a column, or a path such as prediction.contexts, original.… or processed.…"
 
 
 @attrs.define
@@ -39,6 +39,7 @@ def plan_run(run: Runner) -> list[PlannedCalls]:
 
 def _plan(pair: Pair) -> PlannedCalls:
     planned = PlannedCalls(pair.system.name, pair.examples.benchmark.name)
+    group: list[Attempt] = []  # repeats of one example
     for attempt in pair.attempts:
         example = attempt.example.data
         # Columns are tried on the first usable example: the others are alike, or fail.
@@ -51,9 +52,15 @@ def _plan(pair: Pair) -> PlannedCalls:
             planned.calls += 1
             planned.input_tokens += pair.run.counter.visible(example)
             planned.cost = _add(planned.cost, declare_cost(pair.system, example))
-        for scorer in pair.judges if attempt.error is None else ():
-            if scorer not in attempt.scores:
-                planned.judging = _add(planned.judging, declare_cost(scorer.built, example))
+        judges = pair.list_judges(attempt)
+        group = [*group, attempt] if attempt.repeat else [attempt]
+        if len(group) == pair.repeats > 1:
+            pair.join_repeats(attempt, group)
+            judges += pair.list_judges(attempt)
+        for judge in judges:
+            planned.judging = _add(planned.judging, declare_cost(judge, example))
+    if pair.data_error is not None:
+        raise pair.data_error
     return planned
 
 
@@ -73,4 +80,4 @@ def _check_columns(pair: Pair, attempt: Attempt) -> None:
         try:
             read(attempt.example.data, attempt.output)
         except ColumnError as error:
-            raise UsageError(error.message, hint=COLUMNS_HINT) from error
+            raise UsageError(error.message, hint=_HINT) from error

@@ -15,7 +15,6 @@ from cbcore.exceptions import (
     StoreError,
 )
 from cbcore.results import EvalResult, EvalRow, RunConfig
-from cbcore.results.eval_result import RunState
 from cbcore.results.sections import add_hook_sections, make_sections
 from cbcore.results.summary import mark_idle
 from cbcore.run.calling import MORE_ROOM
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 def summarize(run: Runner, failure: BaseException | None) -> EvalResult:
     """The result of a run: its metrics, verdicts and sections, and what the reader has to know."""
     learn_score(run)
-    config: RunConfig = {**run.config, **describe_ending(failure)}
+    config: RunConfig = {**run.config, **describe_end(failure)}
     if run.budget.is_limited:
         spent = run.budget.spent
         config["spent"] = {"tokens": spent.tokens, "usd": spent.usd or 0.0}
@@ -45,13 +44,18 @@ def summarize(run: Runner, failure: BaseException | None) -> EvalResult:
     rows: Sequence[EvalRow] = JoinedRows(parts)
     if run.settings.rows == "memory":
         rows = [row for part in parts for row in part]
+    texts = None
+    if run.store is not None and run.saved is not None and not run.settings.no_examples:
+        run.store.flush()
+        reader = run.store.reader
+        texts = StoredTexts([StoredRows(reader, run.run_id, system) for system in run.rows])
     result = EvalResult(
         rows=rows,
         timing=run.timing,
         config=mark_idle(config, "evaluators", run.idle),
         sections=sections,
         metrics=run.metrics,
-        texts=_find_texts(run),
+        texts=texts,
     )
     result.summarize(run.rows)
     result.problems += remarks
@@ -67,7 +71,7 @@ def learn_score(run: Runner) -> None:
     """
     if run.metrics_for is None:
         return
-    rows = [row for of_system in run.rows.values() for row in of_system]
+    rows = (row for of_system in run.rows.values() for row in of_system)
     fullest = max(rows, key=lambda row: (len(row.scores), len(row.missing)), default=None)
     names = [] if fullest is None else [*fullest.scores, *fullest.missing]
     score = run.config["score_field"]
@@ -80,31 +84,17 @@ def learn_score(run: Runner) -> None:
     run.config = {**run.config, "score_field": learned, "metrics": records}
 
 
-def _find_texts(run: Runner) -> StoredTexts | None:
-    """The texts behind the rows, if they are stored."""
-    if run.store is None or run.saved is None or run.settings.no_examples:
-        return None
-    run.store.flush()
-    return StoredTexts([StoredRows(run.store.reader, run.run_id, system) for system in run.rows])
-
-
 # -- how it ended --------------------------------------------------------------------------------
 
 
-def describe_end(failure: BaseException | None) -> tuple[RunState, str | None]:
-    """The state of a run that ended, and why it did not finish."""
+def describe_end(failure: BaseException | None) -> RunConfig:
+    """The state of a run that ended, and why it did not finish, for the configuration in a result."""
     if failure is None:
-        return "finished", None
+        return {"state": "finished"}
     error = find_error(failure)
     if error is None:
-        return "interrupted", None
-    return "failed", error.message
-
-
-def describe_ending(failure: BaseException | None) -> RunConfig:
-    """As `describe_end`, for the configuration in a result."""
-    state, reason = describe_end(failure)
-    return {"state": state, "state_reason": reason} if reason else {"state": state}
+        return {"state": "interrupted"}
+    return {"state": "failed", "state_reason": error.message}
 
 
 def find_error(failure: BaseException) -> CBError | None:
@@ -123,20 +113,13 @@ def find_error(failure: BaseException) -> CBError | None:
     )
 
 
-def find_cause(failure: BaseException) -> BaseException:
-    """What an early end is chained to: if one row ended the run, what that row raised."""
-    return failure.__cause__ or failure if type(failure) is RunError else failure
-
-
 def describe_stop(failure: BaseException, result: EvalResult) -> RunStoppedError:
     """The error for a run that ended early."""
-    n_rows = len(result.rows)
-    kept = "No row was finished." if not n_rows else f"{n_rows} finished rows are kept."
-    if n_rows == 1:
-        kept = "1 finished row is kept."
     error = find_error(failure)
-    if isinstance(error, StoreError):  # the store may have fewer
-        kept = kept.replace("kept", "reported")
+    n_rows = len(result.rows)
+    shown = "1 finished row is" if n_rows == 1 else f"{n_rows} finished rows are"
+    verb = "reported" if isinstance(error, StoreError) else "kept"  # the store may have fewer
+    kept = f"{shown} {verb}." if n_rows else "No row was finished."
     if error is None:
         return RunInterruptedError(f"Interrupted. {kept}", result=result)
     stopped = RunStoppedError(f"{error.message}\n{kept}", result=result, hint=error.hint)

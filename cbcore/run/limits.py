@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from cbcore.exceptions import RunError
 from cbcore.results import EvalRow
 from cbcore.results.causes import alike
 from cbcore.run.scorers import describe_missing
 from cbcore.settings.run_settings import RunSettings
+
+if TYPE_CHECKING:
+    from cbcore.run.pair import Attempt
 
 _SAME_ERRORS = 10
 """A system whose first examples all fail with the same error is stopped after so many."""
@@ -24,7 +28,7 @@ class ErrorLimit:
     """
 
     def __init__(self, settings: RunSettings, expected: int | None) -> None:
-        self._settings = settings
+        self._limit = settings.max_errors
         self._expected = expected
         self._rows: Counter[str] = Counter()
         self._failed: Counter[str] = Counter()
@@ -36,47 +40,40 @@ class ErrorLimit:
 
         A failure of the data counts for a limit that was asked for, and for nothing else.
         """
-        self._rows[row.system] += 1
-        if row.error is not None:
-            self._failed[row.system] += 1
-        limit = self._settings.max_errors
+        limit = self._limit
         if limit is None:
             return None if is_data else self._find_same_errors(row)
-        if row.error is None or self._failed[row.system] <= self._allow(limit, row.system):
+        self._rows[row.system] += 1
+        if row.error is None:
             return None
-        shown = f"{limit * 100:.3g}% of rows" if isinstance(limit, float) else limit
-        return (
-            f"{self._failed[row.system]} rows failed, and --max-errors is {shown}. "
-            f"The last error: {row.error}"
-        )
+        self._failed[row.system] += 1
+        n_failed, most, shown = self._failed[row.system], float(limit), str(limit)
+        if isinstance(limit, float):
+            shown = f"{limit * 100:.3g}% of rows"
+            n_rows = self._rows[row.system]
+            is_early = self._expected is None and n_rows < _ROWS_BEFORE_A_SHARE_COUNTS
+            most = math.inf if is_early else limit * (self._expected or n_rows)
+        if n_failed <= most:
+            return None
+        return f"{n_failed} rows failed, and --max-errors is {shown}. The last error: {row.error}"
 
     def _find_same_errors(self, row: EvalRow) -> str | None:
         errors = self._first.setdefault(row.system, [])
         if len(errors) == self._n_first:
             return None
-        errors.append("" if row.error is None else alike(row.error, row.example_id))
-        if len(errors) < self._n_first or len(set(errors)) > 1 or not row.error:
+        errors.append(alike(row.error or "", row.example_id))
+        if len(errors) < self._n_first or len(set(errors)) > 1 or row.error is None:
             return None
         return f"Its first {_SAME_ERRORS} examples failed with the same error: {row.error}"
 
-    def _allow(self, limit: float, system: str) -> float:
-        if not isinstance(limit, float) or math.isinf(limit):
-            return limit
-        if self._expected is not None:
-            return limit * self._expected
-        n_rows = self._rows[system]
-        return limit * n_rows if n_rows >= _ROWS_BEFORE_A_SHARE_COUNTS else math.inf
 
-
-def check_fail_fast(
-    row: EvalRow, raised: BaseException | None, failed: tuple[str, BaseException] | None
-) -> None:
-    """Raise `RunError` for a row that failed, or that an evaluator `failed` on."""
+def check_fail_fast(row: EvalRow, attempt: Attempt) -> None:
+    """Raise `RunError` for a row that failed, or that an evaluator failed on."""
     if row.error is not None:
         raise RunError(
             f"System {row.system!r} failed on example {row.example_id!r}: {row.error}"
-        ) from raised
-    if failed is not None:
+        ) from attempt.raised
+    if (failed := attempt.find_failed_scorer()) is not None:
         evaluator, error = failed
         raise RunError(
             f"Evaluator {evaluator!r} could not score example {row.example_id!r} of system "

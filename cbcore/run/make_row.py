@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from cbcore.boundary import contained
 from cbcore.chains import USAGE_FIELDS, add_turns, count_tokens
 from cbcore.components import describe_exception, described_value
 from cbcore.contexts import FORMS, is_same
-from cbcore.exceptions import ScoringError
+from cbcore.exceptions import ProcessError, ScoringError
 from cbcore.json_data import to_json_safe
 from cbcore.results import EvalRow, Scored
 from cbcore.results.causes import RETURNED, TRACEBACK
 from cbcore.results.eval_row import CHANGED
-from cbcore.run.scorers import Scorer, Unscored, describe_missing
+from cbcore.run.scorers import Scorer, describe_missing, explain_unscored
 from cbcore.secrets import hide
 from cbcore.stats import CLUSTER
 from cbcore.tracebacks import format_traceback
@@ -23,10 +25,6 @@ if TYPE_CHECKING:
     from cbcore.run.examples import Benchmark
     from cbcore.run.pair import Attempt
     from cbcore.run.runner import Runner
-
-SCORING_USD = "scoring_usd"
-"""The key of a row's metadata with what its judges were paid."""
-_COST_USD, _SPENT_TOKENS = "cost_usd", "spent_tokens"
 
 
 class RowMaker:
@@ -46,47 +44,12 @@ class RowMaker:
         self._cluster_column = run.settings.cluster_column or CLUSTER
         self._idle = run.idle
         self._expected = expect_score(run.config["score_field"], scorers, benchmark)
-        self._unscored = Unscored(self._expected or "", scorers)
-        declared = {name for scorer in scorers for name in scorer.emits}
-        self._foreign = {
-            scorer: declared.difference(scorer.emits) if scorer.is_automatic else set[str]()
-            for scorer in scorers
-        }
+        self._declared = {name for scorer in scorers for name in scorer.emits}
 
-    def make(self, attempt: Attempt, position: int) -> EvalRow:
+    def make(self, attempt: Attempt) -> EvalRow:
         """The row of a finished attempt, without secrets. Changes nothing of the attempt."""
-        row = self._make(attempt, position)
-        row.example_id, row.response, row.error = map(
-            hide, (row.example_id, row.response, row.error)
-        )
-        row.scores, row.missing, row.metadata = map(hide, (row.scores, row.missing, row.metadata))
-        return row
-
-    def _make(self, attempt: Attempt, position: int) -> EvalRow:
-        example, output = attempt.example, attempt.output
-        row = self._start(attempt, position)
-        try:
-            row.input_tokens = self._counter.visible(example.data)
-            if attempt.error is not None or output is None:
-                return _fail(row, attempt)
-            self._add_output(row, attempt, output)
-            if self._cluster_column in example.data:
-                row.metadata[CLUSTER] = to_json_safe(example.data[self._cluster_column])
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # noqa: BLE001 - all that is made of outputs passes here
-            return self._refuse(attempt, position, error)
-        for scorer in self._scorers:
-            if scorer in attempt.scores:
-                self._add_scores(row, scorer, attempt.scores[scorer])
-        main = self._expected
-        if main is not None and main not in row.scores and main not in row.missing:
-            row.missing[main] = self._unscored.find_reason(example.data, output)
-        return row
-
-    def _start(self, attempt: Attempt, position: int) -> EvalRow:
         example = attempt.example
-        return EvalRow(
+        row = EvalRow(
             self._system,
             example.id,
             latency=attempt.latency_s,
@@ -94,15 +57,41 @@ class RowMaker:
             repeat=attempt.repeat,
             cached=attempt.is_cached,
             example_key=example.key,
-            position=position,
+            position=attempt.position,
         )
-
-    def _refuse(self, attempt: Attempt, position: int, error: BaseException) -> EvalRow:
-        """The row of what cannot be kept: without end, too deep, or with methods that fail."""
-        of = "the output" if attempt.output is not None else "the example"
-        row = self._start(attempt, position)
-        row.error = attempt.error or f"{of} cannot be kept: {describe_exception(error)}"
+        try:
+            self._fill(row, attempt)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - without end, or with methods that fail
+            of = "the output" if attempt.output is not None else "the example"
+            row = dataclasses.replace(row, scores={}, missing={}, metadata={}, response=None)
+            row.error = attempt.error or f"{of} cannot be kept: {describe_exception(error)}"
+        row.example_id, row.response, row.error = map(
+            hide, (row.example_id, row.response, row.error)
+        )
+        row.scores, row.missing, row.metadata = map(hide, (row.scores, row.missing, row.metadata))
         return row
+
+    def _fill(self, row: EvalRow, attempt: Attempt) -> None:
+        example, output = attempt.example.data, attempt.output
+        row.input_tokens = self._counter.visible(example)
+        row.error = attempt.error
+        if row.error is not None or output is None:
+            if isinstance(attempt.raised, ProcessError):
+                row.metadata.update(_make_plain(attempt.raised.cost))
+            if attempt.raised is not None:
+                _add_traceback(row, format_traceback(attempt.raised))
+            return
+        self._add_output(row, attempt, output)
+        if self._cluster_column in example:
+            row.metadata[CLUSTER] = to_json_safe(example[self._cluster_column])
+        for scorer in self._scorers:
+            if scorer in attempt.scores:
+                self._add_scores(row, scorer, attempt.scores[scorer])
+        main = self._expected
+        if main is not None and main not in row.scores and main not in row.missing:
+            row.missing[main] = explain_unscored(main, self._scorers, example, output)
 
     def _add_output(self, row: EvalRow, attempt: Attempt, output: Mapping[str, Any]) -> None:
         example = attempt.example.data
@@ -153,18 +142,16 @@ class RowMaker:
             row.metadata["stage_usage"] = [_make_plain(usage) for usage in usages]
         spent = [n for usage in usages if (n := count_tokens(usage)) is not None]
         if spent:
-            row.metadata[_SPENT_TOKENS] = sum(spent)
+            row.metadata["spent_tokens"] = sum(spent)
 
     def _add_scores(self, row: EvalRow, scorer: Scorer, scores: Any) -> None:
         """What an evaluator returned or raised; whatever it is, the row takes no harm."""
         if self._idle and (type(scores) is not dict or scores):
             self._idle.discard(scorer.name)
-        try:
+        with contained() as reading:
             self._read_scores(row, scorer, scores)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # noqa: BLE001 - all that is made of scores passes here
-            reason = f"what the evaluator returned cannot be kept: {describe_exception(error)}"
+        if reading.error is not None:
+            reason = f"what the evaluator returned cannot be kept: {reading.reason}"
             _add_reason(row, scorer, reason)
 
     def _read_scores(self, row: EvalRow, scorer: Scorer, scores: Any) -> None:
@@ -178,33 +165,33 @@ class RowMaker:
             row.missing |= {str(name): str(why) for name, why in scores.missing.items()}
             _add_details(row, scorer, {**scores.details, **scores.cost})
             scores = scores.scores
-        if not isinstance(scores, Mapping):
+        if not isinstance(scores, (dict, Mapping)):
             shown = "None" if scores is None else type(scores).__name__
             _add_reason(row, scorer, f"{RETURNED} {shown}, not a dict of scores")
             return
         # A name belongs to the evaluator that declares it, or that comes first.
-        others = self._foreign[scorer]
+        others = self._declared.difference(scorer.emits) if scorer.is_automatic else ()
         for name, value in scores.items():
-            is_free = name not in row.scores and name not in others
-            if type(value) is float and is_free and math.isfinite(value) and type(name) is str:
-                row.scores[name] = value
-                continue
             if type(name) is not str:
                 shown = described_value(name)
                 row.missing[shown] = f"the evaluator named a score {shown}, which is no text"
                 continue
+            is_free = name not in row.scores and name not in others
             key = name if is_free else f"{scorer.name}.{name}"
-            try:
-                value = float(value)  # noqa: PLW2901 - numpy scalars, integers and booleans
-            except KeyboardInterrupt:
-                raise
-            except BaseException:  # noqa: BLE001 - `float` may call anything, and overflow
+            number = value if type(value) is float else _read_number(value)
+            if number is None:
                 row.missing[key] = f"{RETURNED} {described_value(value)}, not a number"
-                continue
-            if math.isfinite(value):
-                row.scores[key] = value
+            elif math.isfinite(number):
+                row.scores[key] = number
             else:
-                row.missing[key] = f"{RETURNED} {value}"
+                row.missing[key] = f"{RETURNED} {number}"
+
+
+def _read_number(value: Any) -> float | None:
+    """A score that is a numpy scalar, an integer or a boolean; None if it is none of them."""
+    with contained():  # `float` may call anything, and overflow
+        return float(value)
+    return None
 
 
 def expect_score(main: str, scorers: Sequence[Scorer], benchmark: Benchmark) -> str | None:
@@ -219,23 +206,13 @@ def expect_score(main: str, scorers: Sequence[Scorer], benchmark: Benchmark) -> 
     return main if is_declared and benchmark.required else None
 
 
-def _fail(row: EvalRow, attempt: Attempt) -> EvalRow:
-    """The row of a call that failed, with why."""
-    row.error = attempt.error or ""
-    if attempt.cost_of_failure:
-        row.metadata.update(_make_plain(attempt.cost_of_failure))
-    if attempt.raised is not None:
-        _add_traceback(row, format_traceback(attempt.raised))
-    return row
-
-
 def _add_details(row: EvalRow, scorer: Scorer, told: Mapping[str, Any]) -> None:
     if not told:
         return
     details = row.metadata[scorer.name] = _make_plain(told)
-    cost = details.get(_COST_USD)
+    cost = details.get("cost_usd")
     if type(cost) in (int, float):
-        row.metadata[SCORING_USD] = row.metadata.get(SCORING_USD, 0.0) + cost
+        row.metadata["scoring_usd"] = row.metadata.get("scoring_usd", 0.0) + cost  # of judges
 
 
 def _add_reason(row: EvalRow, scorer: Scorer, reason: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from cbcore.boundary import contained
 from cbcore.components import Built
-from cbcore.exceptions import CBError, MissingScoreError, RunError, StoreError
+from cbcore.exceptions import CBError, RunError, StoreError
 from cbcore.plugins.manager import HookManager
 from cbcore.protocols import Example, Executor, Output
 from cbcore.results import EvalResult, EvalRow, RunConfig
@@ -17,28 +17,18 @@ from cbcore.results.summary import find_means
 from cbcore.run.budget import Budget
 from cbcore.run.calling import Calls
 from cbcore.run.examples import Benchmark, Examples
-from cbcore.run.finish import (
-    describe_end,
-    describe_ending,
-    describe_stop,
-    find_cause,
-    summarize,
-)
+from cbcore.run.finish import describe_end, describe_stop, summarize
 from cbcore.run.limits import ErrorLimit, check_fail_fast
 from cbcore.run.pair import Attempt, Pair
 from cbcore.run.scorers import Scorer
 from cbcore.run.workers import Workers
 from cbcore.settings.run_settings import RunSettings
-from cbcore.stats import CLUSTER
 from cbcore.store.cache import Cache
 from cbcore.store.database import Store, now
 from cbcore.store.identity import Identities
-from cbcore.store.own_code import UnidentifiedError
 from cbcore.store.rows import PUT_ROW, StoredRows, encode_row
 from cbcore.store.saved_runs import SavedRun
 from cbcore.tokens import TokenCounter
-
-_ANY_TEXT = "warm"
 
 
 class Runner:
@@ -69,7 +59,10 @@ class Runner:
         self.counter, self.store, self.saved, self.executor = counter, store, saved, executor
         self.budget = Budget(tokens=settings.budget_tokens, usd=settings.budget_usd)
         self.rows: dict[str, list[EvalRow] | StoredRows] = {
-            system.name: self._new_rows(system.name) for system in systems
+            system.name: StoredRows(store.reader, self.run_id, system.name, store)
+            if store is not None and settings.rows != "memory"
+            else []
+            for system in systems
         }
         self.timing: dict[str, float] = {}
         self.failures: dict[str, str] = {}  # of benchmarks, by their names
@@ -81,46 +74,36 @@ class Runner:
         self._keys: dict[int, str | None] = {}
         seen_ids: set[int] = set()
         self.examples = [
-            Examples(
-                benchmark,
-                seen_ids,
-                limit=settings.max_examples,
-                n_passes=len(systems),
-                sample=None if settings.sample is None else (settings.sample, settings.seed or 0),
-                select=settings.select,
-                warn=warn,
-            )
+            Examples(benchmark, seen_ids, settings, warn, n_passes=len(systems))
             for benchmark in benchmarks
         ]
         self.scorers = {
-            (system, place): self._make_scorers(system, benchmark)
+            (system, place): [
+                Scorer(evaluator, system.name, n_repeats=self.count_repeats(benchmark))
+                for evaluator in benchmark.evaluators
+            ]
             for system in systems
             for place, benchmark in enumerate(benchmarks)
         }
         self.workers: dict[Built, Workers] = {}
         for system in systems:
-            if self._pack_workers(system) is None and executor is not None:
+            if self._find_workers(system) is None and executor is not None:
                 warn(f"--executor has no effect on {system.name!r}, which is awaited.")
         self.idle = {scorer.name for scorers in self.scorers.values() for scorer in scorers}
-        self.has_clusters = settings.cluster_column is None
-        self._limit = ErrorLimit(settings, self._expect_rows())
+        judges = [s.built for of_pair in self.scorers.values() for s in of_pair if s.is_awaited]
+        self.budget.check_prices([*systems, *judges])
+        total = self.total
+        self._limit = ErrorLimit(settings, total and total // len(systems))
 
     @property
     def total(self) -> int | None:
         """How many rows the run will have, if the datasets can tell."""
-        expected = self._expect_rows()
-        return None if expected is None else expected * len(self.systems)
-
-    def check_prices(self) -> None:
-        """Raise `UsageError` for a budget in dollars, if a price is not known."""
-        judges = [s.built for of_pair in self.scorers.values() for s in of_pair if s.is_awaited]
-        self.budget.check_prices([*self.systems, *judges])
-
-    def _expect_rows(self) -> int | None:
-        """How many rows each system will have."""
-        expected = [(one.expected, self.count_repeats(one.benchmark)) for one in self.examples]
-        known = [n * repeats for n, repeats in expected if n is not None]
-        return sum(known) if len(known) == len(expected) else None
+        total = 0
+        for examples in self.examples:
+            if (expected := examples.expected) is None:
+                return None
+            total += expected * self.count_repeats(examples.benchmark) * len(self.systems)
+        return total
 
     def count_repeats(self, benchmark: Benchmark) -> int:
         return benchmark.repeats or self.settings.repeats
@@ -141,10 +124,14 @@ class Runner:
 
     def _run(self) -> EvalResult:
         failure: BaseException | None = None
-        self._begin_record()
+        if self.store is not None and self.saved is not None:
+            self.find_keys()
+            self.saved.save(self.store)
         self.hooks.hook.cb_run_started(run=self)
         try:
-            self._prepare()
+            self.counter.count("warm")  # a tokenizer may load when it is first asked
+            for examples in self.examples:
+                examples.check_ids()
             for systems in self.group_systems():
                 self._collect([self._make_pairs(s, len(systems)) for s in systems], self._emit)
         except BaseException as error:  # noqa: BLE001 - whatever ends a run, its rows are kept
@@ -157,14 +144,9 @@ class Runner:
         failure = self._save(result, failure)
         self.hooks.hook.cb_run_finished(run=self, result=result)
         if failure is not None:
-            raise describe_stop(failure, result) from find_cause(failure)
+            cause = failure.__cause__ if type(failure) is RunError else None  # what a row raised
+            raise describe_stop(failure, result) from cause or failure
         return result
-
-    def _prepare(self) -> None:
-        """What no call is to be charged for, and what is wrong before any of them."""
-        self.counter.count(_ANY_TEXT)  # a tokenizer may load when it is first asked
-        for examples in self.examples:
-            examples.check_ids()
 
     def _end_calls(self) -> None:
         self.calls.stop()
@@ -205,8 +187,9 @@ class Runner:
             self.calls.stop()
             for pair in [queue[0] for queue in queues if queue]:
                 pair.threads.close()
-                for row, attempt in pair.take_finished_rows():
-                    take(row, attempt)
+                for attempt in pair.open:
+                    if attempt.is_done:
+                        take(pair.row_maker.make(attempt), attempt)
             raise
         if failure is not None:
             raise failure
@@ -243,7 +226,7 @@ class Runner:
         Returns the failure of data that is required, which ends the system.
         """
         pair = queue[0]
-        if not pair.is_finished:
+        if pair.open or not pair.is_read:
             return None
         pair.threads.close()
         name, started = pair.system.name, pair.started
@@ -276,10 +259,9 @@ class Runner:
         rows.append(row)
         self.n_cached += row.cached
         self.n_failed += row.error is not None
-        self.has_clusters = self.has_clusters or CLUSTER in row.metadata
         self.hooks.hook.cb_row_finished(run=self, row=row, attempt=attempt)
         if self.settings.fail_fast:
-            check_fail_fast(row, attempt.raised, find_failed_scorer(attempt))
+            check_fail_fast(row, attempt)
         if reason := self._limit.count(row, is_data=attempt.example.problem is not None):
             pair.stop(reason)
 
@@ -292,7 +274,8 @@ class Runner:
         if self.calls.is_stopped:
             return outputs
         benchmark = Benchmark("call_again", list(examples), repeats=1, required=False)
-        pair = Pair(self, system, Examples(benchmark, set()), workers=self._open_workers(system))
+        whole = Examples(benchmark, set(), RunSettings(), self.warn)
+        pair = Pair(self, system, whole, workers=self._open_workers(system))
         try:
             self._collect([deque([pair])], lambda row, attempt: outputs.append(attempt.output))
         except RunError as error:
@@ -301,25 +284,14 @@ class Runner:
 
     # -- its parts -----------------------------------------------------------------------------
 
-    def _make_scorers(self, system: Built, benchmark: Benchmark) -> list[Scorer]:
-        n_repeats = self.count_repeats(benchmark)
-        return [Scorer(e, system.name, n_repeats=n_repeats) for e in benchmark.evaluators]
-
     def _make_pairs(self, system: Built, n_systems: int) -> deque[Pair]:
         """The pairs of a system with each benchmark."""
-        workers = self._open_workers(system)
-        return deque(
-            Pair(
-                self,
-                system,
-                examples,
-                self.scorers[system, place],
-                place=place,
-                is_alone=n_systems == 1,
-                workers=workers,
-            )
-            for place, examples in enumerate(self.examples)
-        )
+        workers, is_alone = self._open_workers(system), n_systems == 1
+        pairs: deque[Pair] = deque()
+        for place, examples in enumerate(self.examples):
+            scorers = self.scorers[system, place]
+            pairs.append(Pair(self, system, examples, scorers, place, workers, is_alone=is_alone))
+        return pairs
 
     def open_cache(self, system: Built) -> Cache | None:
         """What the store can do for a system; None if nothing is stored."""
@@ -340,52 +312,35 @@ class Runner:
         """The key of a component, found once. Without one nothing is stored, which is reported."""
         number = id(component.value)
         if number not in self._keys:
-            key = None
+            self._keys[number] = None
             with contained() as attempt:  # what it declares is the component's own code
-                key = self._identities.key_of(component.value, component.record)
-            self._keys[number] = key
-            if isinstance(attempt.error, UnidentifiedError):
-                self.warn(f"Nothing of {component.name!r} is reused: {attempt.error}")
-            elif attempt.error is not None:
-                self.warn(f"Nothing of {component.name!r} is reused: {attempt.reason}.")
+                self._keys[number] = self._identities.key_of(component.value, component.record)
+            if attempt.error is not None:
+                why = attempt.reason.removeprefix("UnidentifiedError: ").rstrip(".")
+                self.warn(f"Nothing of {component.name!r} is reused: {why}.")
         return self._keys[number]
 
-    def _new_rows(self, system: str) -> list[EvalRow] | StoredRows:
-        if self.settings.rows == "memory" or self.store is None:
-            return []
-        return StoredRows(self.store.reader, self.run_id, system, self.store)
-
-    def _pack_workers(self, system: Built) -> Workers | None:
+    def _find_workers(self, system: Built) -> Workers | None:
         """The workers of a system, which are not open yet. A system that is awaited has none."""
         if self.executor is None or hasattr(system.value, "aprocess"):
             return None
         if system not in self.workers:
-            scorers = {
-                scorer.built: scorer
-                for (owner, _), of_pair in self.scorers.items()
-                for scorer in of_pair
-                if owner is system and not scorer.is_awaited and not scorer.is_of_repeats
-            }
-            self.workers[system] = Workers(self.executor, system, list(scorers.values()))
+            scorers = [
+                s for (one, _), of_one in self.scorers.items() for s in of_one if one is system
+            ]
+            self.workers[system] = Workers(self.executor, system, scorers)
         return self.workers[system]
 
     def _open_workers(self, system: Built) -> Workers | None:
-        workers = self._pack_workers(system)
+        workers = self._find_workers(system)
         if workers is not None:
             workers.open(self.settings.concurrency)
         return workers
 
     # -- its record ----------------------------------------------------------------------------
 
-    def _begin_record(self) -> None:
-        """Find all keys, then write the run down. A call may import modules, or change a component."""
-        if self.store is None or self.saved is None:
-            return
-        self.find_keys()
-        self.saved.save(self.store)
-
     def find_keys(self) -> None:
-        """Find the keys of all components."""
+        """Find the keys of all components. A call may import modules, or change a component."""
         for system in self.systems:
             self.find_key(system)
         for scorers in self.scorers.values():
@@ -397,21 +352,24 @@ class Runner:
         if self.store is None:
             return failure
         try:
-            if self.saved is not None:
+            if (saved := self.saved) is not None:
                 if failure is None and self.settings.run_id is not None:
                     self._remove_earlier_rows(self.store)
-                state, reason = describe_end(failure)
-                self.saved.recorded_state, self.saved.reason = state, reason
-                self.saved.ended, self.saved.components = now(), {**result.config}
+                saved.recorded_state = result.config["state"]
+                saved.reason = result.config.get("state_reason")
+                saved.ended, saved.components = now(), {**result.config}
+                total, failed = sum(map(len, self.rows.values())), self.n_failed
+                counts = {"total": total, "ok": total - failed, "failed": failed}
+                counts["cached"] = self.n_cached
                 means = find_means(self.rows, self.config["score_field"])
-                self.saved.outcome = {"counts": self.count_rows(), "scores": means}
-                self.saved.save(self.store, result)
+                saved.outcome = {"counts": counts, "scores": means}
+                saved.save(self.store, result)
             self.store.close()
         except StoreError as error:
             result.texts = None
             if failure is None:
                 failure = error
-                result.config = {**result.config, **describe_ending(failure)}
+                result.config = {**result.config, **describe_end(failure)}
         return failure
 
     def _remove_earlier_rows(self, store: Store) -> None:
@@ -423,18 +381,3 @@ class Runner:
             for position in set(stored) - known:
                 statement = "DELETE FROM rows WHERE run_id=? AND system=? AND position=?"
                 store.put(statement, (self.run_id, system, position))
-
-    def count_rows(self) -> dict[str, int]:
-        """The rows of all systems: how many there are, are ok, failed, and are cached."""
-        total = sum(map(len, self.rows.values()))
-        ok = total - self.n_failed
-        return {"total": total, "ok": ok, "failed": self.n_failed, "cached": self.n_cached}
-
-
-def find_failed_scorer(attempt: Attempt) -> tuple[str, BaseException] | None:
-    """The first evaluator that failed on an attempt, and what it raised."""
-    for scorer, scores in attempt.scores.items():
-        kind = type(scores)  # `isinstance` would ask the object, which may fail
-        if issubclass(kind, BaseException) and not issubclass(kind, MissingScoreError):
-            return scorer.name, scores
-    return None

@@ -7,11 +7,10 @@ from typing import Any
 
 import attrs
 
-from cbcore.columns import bound_to_system, format_flags, likely_column
+from cbcore.columns import bound_to_system, describe_absent, list_names
 from cbcore.components import Built, describe_exception
 from cbcore.contexts import has_field
 from cbcore.exceptions import CBError, MissingScoreError
-from cbcore.names import asking
 
 
 class Scorer:
@@ -31,7 +30,10 @@ class Scorer:
         self.key: str | None = None
         has_own = hasattr(value, "score_repeats") or hasattr(value, "ascore_repeats")
         self.is_of_repeats = n_repeats > 1 and has_own
-        self.is_awaited = hasattr(value, "ascore_repeats" if self.is_of_repeats else "ascore")
+        self.method = "score_repeats" if self.is_of_repeats else "score"
+        self.is_awaited = hasattr(value, f"a{self.method}")
+        if self.is_awaited:
+            self.method = f"a{self.method}"
         self.is_automatic = evaluator.is_automatic
         self.needs = tuple(getattr(value, "needs", None) or ())
         self.needs_output = tuple(getattr(value, "needs_output", None) or ())
@@ -53,44 +55,20 @@ def describe_missing(error: BaseException) -> str:
     return f"the evaluator failed: {describe_exception(error)}"
 
 
-class Unscored:
-    """Why rows lack a score that no evaluator gave a reason for. Similar rows share the reason."""
-
-    def __init__(self, score: str, scorers: Sequence[Scorer]) -> None:
-        self._score = score
-        self._emitting = [scorer for scorer in scorers if score in scorer.emits]
-        self._known: dict[tuple[Any, ...], str] = {}
-
-    def find_reason(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> str:
-        shape = (*((k, v is None) for k, v in example.items()), None, *output)
-        if shape not in self._known:
-            self._known[shape] = self._describe(example, output)
-        return self._known[shape]
-
-    def _describe(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> str:
-        for scorer in self._emitting:
-            for field in scorer.needs:
-                if not has_field(example, field):
-                    return _describe_absent(field, example)
-            for field in scorer.needs_output:
-                if not has_field(output, field):
-                    returned = _list_names(output)
-                    return f"the system returned no {field!r} (it returned {returned})"
-        if self._emitting:
-            return f"no evaluator gave a score called {self._score!r}"
-        return f"no evaluator of the dataset emits {self._score!r}"
-
-
-def _describe_absent(field: str, example: Mapping[str, Any]) -> str:
-    columns = [str(column) for column, value in example.items() if value is not None]
-    near = likely_column(field, columns)
-    if field in example and not near:
-        return f"the {field!r} of the example is empty"
-    suggestion = asking([near] if near else [], lead="; ", shown=repr) or "."
-    flag = format_flags({field: near or "COLUMN"})
-    has = _list_names(example)
-    return f"the example has no {field!r} (it has {has}){suggestion} Say it with {flag}"
-
-
-def _list_names(columns: Mapping[str, Any]) -> str:
-    return ", ".join(sorted(str(c) for c, value in columns.items() if value is not None)) or "none"
+def explain_unscored(
+    score: str, scorers: Sequence[Scorer], example: Mapping[str, Any], output: Mapping[str, Any]
+) -> str:
+    """Why a row lacks a score that no evaluator gave a reason for."""
+    emitting = [scorer for scorer in scorers if score in scorer.emits]
+    for scorer in emitting:
+        for field in scorer.needs:
+            if not has_field(example, field):
+                return describe_absent(field, example)
+        for field in scorer.needs_output:
+            if not has_field(output, field):
+                names = sorted(str(key) for key, value in output.items() if value is not None)
+                returned = list_names(names) or "none"
+                return f"the system returned no {field!r} (it returned {returned})"
+    if emitting:
+        return f"no evaluator gave a score called {score!r}"
+    return f"no evaluator of the dataset emits {score!r}"

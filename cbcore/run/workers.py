@@ -28,7 +28,7 @@ from cbcore.secrets import (
     redact,
     shows_secret,
 )
-from cbcore.timing import Waits, start_waits
+from cbcore.timing import Waits
 from cbcore.tracebacks import format_traceback, note_traceback
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ class Workers:
 
     def __init__(self, executor: Executor, system: Built, scorers: Sequence[Scorer]) -> None:
         """Raises `UsageError` for components that cannot be sent."""
-        self._components = [system, *(scorer.built for scorer in scorers)]
+        sent = [s.built for s in scorers if not (s.is_awaited or s.is_of_repeats)]
+        self._components = [system, *dict.fromkeys(sent)]
         self._executor, self._packed = executor, pack_worker(self._components)
         self._pool: WorkerPool | None = None
         self.losses: list[bool] = []  # for each lost worker, whether its call was repeated
@@ -60,47 +61,36 @@ class Workers:
             self._pool = self._executor.open(self._packed, workers=size)
         self.n_workers = self._pool.n_workers
 
-    def process(self, attempt: Attempt, example: dict[str, Any]) -> Call:
-        """Call the system. In a thread of the pair."""
-        return self._call(attempt, 0, (example,))
-
-    def score(self, attempt: Attempt, scorer: Scorer, original: Any, processed: Any) -> Call:
-        """Call an evaluator. In a thread of the pair."""
-        return self._call(attempt, self._components.index(scorer.built), (original, processed))
-
-    def _call(self, attempt: Attempt, number: int, arguments: tuple[Any, ...]) -> Call:
+    def call(self, attempt: Attempt, component: Built, arguments: tuple[Any, ...]) -> Call:
+        """Call the system or an evaluator. In a thread of the pair."""
+        number = self._components.index(component)
         attempt.deadline = None  # until a worker takes the task
         with contained() as packing:
             task = pack_task(number, *arguments)
         if packing.error is not None:
             return _fail(number, f"the example cannot be sent to a worker: {packing.reason}")
+        pool = self._pool
+        assert pool is not None  # noqa: S101 - opened before the first call
         for is_last in (False, True):
+            attempt.future = pool.submit(task, lambda: attempt.pair.start_limit(attempt))
             try:
-                return read_reply(self._send(attempt, task))
+                return read_reply(attempt.future.result())
             except WorkerLost as lost:
-                attempt.deadline = None
                 reason = f"{lost} on this example"
+            finally:
+                attempt.future = attempt.deadline = None
             if attempt.is_given_up:  # the run has ended the worker
                 break
-            is_repeated = not is_last
             if is_last:
                 reason += ", twice"
             elif number == 0 and not attempt.pair.reserve_again(attempt):
                 reason += ", and the budget has no room for another try"
-                is_repeated = False
-            self.losses.append(is_repeated)
-            if not is_repeated:
-                break
+            else:
+                self.losses.append(True)
+                continue
+            self.losses.append(False)
+            break
         return _fail(number, reason)
-
-    def _send(self, attempt: Attempt, task: bytes) -> bytes:
-        assert self._pool is not None  # noqa: S101 - opened before the first call
-        attempt.future = self._pool.submit(task, lambda: attempt.pair.start_limit(attempt))
-        try:
-            reply: bytes = attempt.future.result()
-        finally:
-            attempt.future = None
-        return reply
 
     def end(self, future: Future[bytes]) -> None:
         """End the worker that holds a task."""
@@ -124,8 +114,8 @@ def pack_worker(components: Sequence[Built]) -> bytes:
     Raises `UsageError` for what cannot be sent.
     """
     packed = [(built.value.name, built.remake is not None, _pack(built)) for built in components]
-    versions = {"cbcore": metadata.version("cbcore")}
-    versions |= dict(_find_versions(built.record for built in components))
+    versions = dict(_find_versions(built.record for built in components))
+    versions["cbcore"] = metadata.version("cbcore")
     return pickle.dumps((versions, packed))
 
 
@@ -163,7 +153,8 @@ def _find_versions(records: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, 
 
 def read_reply(reply: bytes) -> Call:
     """The call that a worker made. Raises `RunError` if the worker could not begin."""
-    call = Call(Waits())
+    call = Call()
+    call.waits = Waits()
     with contained() as reading:
         call.output, error, call.latency_s, call.waits.seconds = pickle.loads(reply)  # noqa: S301 - of our own worker
         call.error = _remake_error(*error) if isinstance(error, tuple) else error
@@ -202,21 +193,19 @@ def open_worker(worker: bytes) -> Callable[[bytes], bytes]:
             value = pickle.loads(data)  # noqa: S301 - of our own run
             value = value() if is_made else value
             components.append(value if value.name == name else Renamed(value, name))
-        _warm_up(components[0])
+        if hasattr(components[0], "warm_up"):
+            with contained():  # a call will say what is wrong
+                components[0].warm_up()
     if opening.error is not None:
         reply = _write_problem(opening.error)
         return lambda task: reply
 
     def run_task(task: bytes) -> bytes:
-        call = Call(start_waits())
-        with call:
+        with Call() as call:
             number, arguments = pickle.loads(task)  # noqa: S301 - of our own run
-        if call.error is None:
-            component = components[number]
-            with call:
-                call.output = (
-                    component.score(*arguments) if number else component.process(*arguments)
-                )
+            call.start_clock()
+            method = components[number].score if number else components[number].process
+            call.output = method(*arguments)
         return _write_reply(call)
 
     return run_task
@@ -233,12 +222,6 @@ def _check_versions(versions: Mapping[str, str]) -> None:
                 f"the run has {name} {wanted}, and the worker has {found}.",
                 hint=f"Install {name}=={wanted} where the workers are.",
             )
-
-
-def _warm_up(system: Any) -> None:
-    if hasattr(system, "warm_up"):
-        with contained():  # a call will say what is wrong
-            system.warm_up()
 
 
 def _write_problem(error: BaseException) -> bytes:

@@ -89,7 +89,7 @@ def compose(
     facts = {"score_field": score, "tokenizer": tokenizer.name, "settings": record}
     config = describe_run(settings, options, data, components, facts)
     is_open = settings.score is None and not is_automatic
-    runner = Runner(
+    return Runner(
         settings,
         config,
         systems=systems,
@@ -103,8 +103,6 @@ def compose(
         saved=make_record(settings, asked, config, catalog),
         warn=warn,
     )
-    runner.check_prices()
-    return runner
 
 
 def parse_specs(settings: RunSettings) -> None:

@@ -9,9 +9,9 @@ from cbcore import evaluate
 from cbcore.components import Built
 from cbcore.exceptions import MissingScoreError, ProcessError, RunStoppedError, UsageError
 from cbcore.protocols import Cost, WorkerLost
-from cbcore.run.threaded_pool import ThreadedPool
 from cbcore.run.workers import open_worker, pack_task, pack_worker, read_reply
 from cbcore.secrets import Secret
+from cbcore.threaded_pool import ThreadedPool
 from tests.inline_executor import Inline, InlineWorker
 
 EXAMPLES = [{"id": n, "context": "c", "question": "q", "answer": "yes"} for n in range(4)]

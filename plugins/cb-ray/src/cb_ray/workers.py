@@ -14,8 +14,8 @@ from cb_ray.cluster import LOOK_S, Cluster
 from cb_ray.env_file import read_variables
 from cbcore.exceptions import CBError, RunError
 from cbcore.protocols import WorkerLost
-from cbcore.run.threaded_pool import ThreadedPool
 from cbcore.run.workers import open_worker, print_to_stderr
+from cbcore.threaded_pool import ThreadedPool
 
 if TYPE_CHECKING:
     from cb_ray.executor import RayExecutor

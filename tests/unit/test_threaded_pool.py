@@ -9,7 +9,7 @@ import pytest
 
 from cbcore.exceptions import RunError
 from cbcore.protocols import WorkerLost
-from cbcore.run.threaded_pool import ThreadedPool
+from cbcore.threaded_pool import ThreadedPool
 
 LIMIT_S = 60
 
