@@ -77,7 +77,8 @@ def context_twin(example: Mapping[str, Any]) -> str | None:
         return None
     if context == example.get("question"):
         return "question"
-    if "turns" in example and context == joined_turns(example["turns"]):
+    turns = example.get("turns")
+    if turns and context == joined_turns(turns):
         return "turns"
     return None
 
