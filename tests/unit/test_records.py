@@ -11,10 +11,10 @@ import pytest
 
 from cbcore import binding, specs
 from cbcore.exceptions import ParameterError
-from cbcore.identity import identity_of
 from cbcore.introspection import parameters_of, public_attributes
 from cbcore.provenance import describe
 from cbcore.records import by_field
+from cbcore.store.identity import Identities
 
 
 def as_list(value: list[str] | str) -> list[str]:
@@ -181,10 +181,10 @@ def test_a_result_records_fields_and_hides_secrets_among_them():
 def test_objects_that_differ_in_a_field_have_different_identities():
     """And equal ones the same, though a part of them cannot be looked into."""
 
-    def identity(**parameters: Any) -> bytes:
+    def identity(**parameters: Any) -> str:
         asker = Asker("u", **parameters)
         asker._lock = threading.Lock()
-        return identity_of(asker)
+        return Identities().key_of(asker)
 
     assert identity(max_tries=3) == identity(retry=Retry(max_tries=3)) != identity()
 

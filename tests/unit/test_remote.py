@@ -15,9 +15,9 @@ from fsspec.implementations.memory import MemoryFileSystem
 from cbcore import evaluate
 from cbcore.exceptions import DataError, MissingExtraError, UsageError
 from cbcore.files import FileDataset, RemoteFile, is_address
-from cbcore.kept import find_kept
 from cbcore.settings.run_file_paths import move_paths
 from cbcore.specs import Spec, parse_dataset
+from cbcore.store.saved_runs import find_saved
 
 ROWS = [{"id": f"q{i}", "context": f"The number is {i}.", "answer": str(i)} for i in range(5)]
 SECRET = "kR7pQ2vX9mZ4tW8s"
