@@ -8,11 +8,11 @@ import sys
 import click
 import pytest
 
+from cbcore.api import open_run
 from cbcore.cli import kit
-from cbcore.cli.kit import Output, exit_code_of
+from cbcore.cli.kit import Output, exiting
 from cbcore.cli.reports import write_reports
 from cbcore.exceptions import DataError, ReportError, ResultError, RunInterruptedError, UsageError
-from cbcore.kept import open_run
 from cbcore.results import EvalResult, EvalRow
 
 
@@ -27,7 +27,7 @@ def test_the_public_names():
         "echo_columns",
         "echo_json",
         "execute_and_report",
-        "exit_code_of",
+        "exiting",
         "make_outputs",
         "offered_records",
         "pass_settings",
@@ -38,11 +38,24 @@ def test_the_public_names():
     ]
 
 
+def exit_code_of(program, call):
+    """The exit code of a program that is one call."""
+    with pytest.raises(SystemExit) as ended, exiting(program) as set_code:
+        set_code(call())
+    return ended.value.code
+
+
 @pytest.mark.parametrize(("returned", "code"), [(None, 0), (3, 3), ("text", 0)])
-def test_what_the_call_returns_is_the_exit_code_where_it_is_a_number(returned, code, capsys):
+def test_a_number_that_is_set_is_the_exit_code(returned, code, capsys):
     """As click returns it from `ctx.exit`."""
     assert exit_code_of("p", lambda: returned) == code
     assert capsys.readouterr() == ("", "")
+
+
+def test_without_a_code_a_program_ends_well():
+    with pytest.raises(SystemExit) as ended, exiting("p"):
+        pass
+    assert ended.value.code == 0
 
 
 @pytest.mark.parametrize(
@@ -94,9 +107,7 @@ def test_an_unexpected_error_can_be_seen_whole(monkeypatch, capsys):
 
 def test_a_program_that_exits_itself_is_let_go():
     """`argparse` ends a program that was used wrongly, in its own way."""
-    with pytest.raises(SystemExit) as left:
-        exit_code_of("p", lambda: sys.exit(9))
-    assert left.value.code == 9
+    assert exit_code_of("p", lambda: sys.exit(9)) == 9
 
 
 class Shout:
@@ -126,9 +137,8 @@ def test_a_report_that_fails_keeps_no_other_back(tmp_path, capsys):
 
 
 PROGRAM = """
-import sys
 from cbcore.cli.reports import write_reports
-from cbcore.cli.kit import Output, exit_code_of
+from cbcore.cli.kit import Output, exiting
 from cbcore.results import EvalResult
 
 class Long:
@@ -137,7 +147,8 @@ class Long:
     def render(self, result):
         return "x" * 1_000_000
 
-sys.exit(exit_code_of("p", lambda: write_reports(EvalResult([]), [Output(Long())])))
+with exiting("p"):
+    write_reports(EvalResult([]), [Output(Long())])
 """
 
 
@@ -157,7 +168,7 @@ def test_a_run_is_named_by_the_path_of_its_result(tmp_path):
     saved = EvalResult([EvalRow("a", 1, {"f1": 1.0})])
     (tmp_path / "r.json").write_text(saved.to_json(), encoding="utf-8")
     assert open_run(str(tmp_path / "r.json")) == saved
-    with pytest.raises(UsageError, match="there is no run '2026' in"):
+    with pytest.raises(UsageError, match="There is no run '2026' in"):
         open_run("2026", tmp_path)
-    with pytest.raises(ResultError, match=r"there is no file 'other.json'"):
+    with pytest.raises(ResultError, match=r"There is no file 'other.json'"):
         open_run("other.json", tmp_path)
