@@ -3,16 +3,18 @@
 from cbcore.results.display import FlatColumns
 from cbcore.results.eval_result import EvalResult, RunConfig
 from cbcore.results.eval_row import (
+    POSITIONS,
     Counts,
     EvalRow,
     RowsBySystem,
     Scored,
 )
 from cbcore.results.examples import Example, Texts
-from cbcore.results.sections import Section
-from cbcore.results.summary import sum_up
+from cbcore.results.sections import Section, add_hook_sections, make_sections
+from cbcore.results.summary import mark_idle, sum_up
 
 __all__ = (
+    "POSITIONS",
     "Counts",
     "EvalResult",
     "EvalRow",
@@ -23,5 +25,8 @@ __all__ = (
     "Scored",
     "Section",
     "Texts",
+    "add_hook_sections",
+    "make_sections",
+    "mark_idle",
     "sum_up",
 )

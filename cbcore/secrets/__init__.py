@@ -16,12 +16,10 @@ from cbcore.secrets._finding import notice_parameters as notice_parameters
 from cbcore.secrets._finding import redact_assignments as redact_assignments
 from cbcore.secrets._finding import without_credentials as without_credentials
 from cbcore.secrets._known import HIDDEN as HIDDEN
-from cbcore.secrets._known import Secret
+from cbcore.secrets._known import Secret, blot, hide
 from cbcore.secrets._known import are_known as are_known
-from cbcore.secrets._known import blot as blot
 from cbcore.secrets._known import can_be_blotted as can_be_blotted
 from cbcore.secrets._known import forget_all as forget_all
-from cbcore.secrets._known import hide as hide
 from cbcore.secrets._known import is_shown_in as is_shown_in
 from cbcore.secrets._names import is_secret_name as is_secret_name
 from cbcore.secrets._names import is_telling as is_telling
@@ -31,6 +29,8 @@ from cbcore.secrets._streams import RedactedStream as RedactedStream
 
 __all__ = (
     "Secret",
+    "blot",
+    "hide",
     "is_secret_name",
     "notice_environment",
     "redact",

@@ -338,7 +338,9 @@ def test_a_mapping_is_part_of_the_identity():
     ]
     bound = [bound_to_system(plain[4], name) for name in ("one", "two")]
     assert len({Identities().key_of(evaluator) for evaluator in [*plain, *bound]}) == 7
-    assert Identities().key_of(map_columns(Equal(), answer_column="a")) == Identities().key_of(plain[0])
+    assert Identities().key_of(map_columns(Equal(), answer_column="a")) == Identities().key_of(
+        plain[0]
+    )
     assert plain[0].for_system("one") is plain[0]
     assert bound_to_system(Equal(), "one").score(EXAMPLE, {"response": "Paris"}) == {"equal": 1.0}
 

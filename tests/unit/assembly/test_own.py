@@ -148,7 +148,9 @@ def test_its_parameters_and_its_code_tell_it_from_another():
         )
     }
     assert len(keys) == 3
-    assert Identities().key_of(made("system", first_words)) == Identities().key_of(made("system", first_words))
+    assert Identities().key_of(made("system", first_words)) == Identities().key_of(
+        made("system", first_words)
+    )
 
 
 def test_files_it_says_it_reads_count(tmp_path, monkeypatch):

@@ -89,7 +89,9 @@ def test_an_evaluator_that_a_plugin_adds_scores_once(builder, installed):
     """It may have joined by itself."""
     installed("for-all", ForAll)
     benchmark = wire(dataset(), builder, build(builder, "for-all"))
-    assert [(built.name, built.is_automatic) for built in benchmark.evaluators] == [("for-all", True)]
+    assert [(built.name, built.is_automatic) for built in benchmark.evaluators] == [
+        ("for-all", True)
+    ]
 
 
 def test_a_warning_names_data_without_evaluator(builder):

@@ -51,8 +51,7 @@ def test_the_line_has_total_rate_time_left_counts_and_names():
     finish(display, 38, "sys", cached=True, response_tokens=5)
     clock.now = 20
     assert display.line() == (
-        "40 of 100 rows 40% · 2.0/s · 0:00:30 left · 2 failed · 38 cached · 1,190 tokens"
-        " · sys on d"
+        "40 of 100 rows 40% · 2.0/s · 0:00:30 left · 2 failed · 38 cached · 1,190 tokens · sys on d"
     )
 
 

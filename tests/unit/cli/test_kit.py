@@ -30,6 +30,7 @@ def test_the_public_names():
         "exiting",
         "make_outputs",
         "offered_records",
+        "output_option",
         "pass_settings",
         "run_benchmark",
         "run_command",
