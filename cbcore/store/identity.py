@@ -85,7 +85,7 @@ _used: dict[int, tuple[Any, str, Any]] = {}
 """By id: a weak reference to a component, its key, and its facts as its last run left it."""
 
 
-def find_facts(value: Any, record: Mapping[str, Any]) -> dict[str, Any]:
+def find_facts(value: Any, record: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
     """All that tells a component from another, as plain data."""
     facts = {
         "made_by": [record.get(name) for name in ("component", "plugin", "version")],
@@ -96,11 +96,33 @@ def find_facts(value: Any, record: Mapping[str, Any]) -> dict[str, Any]:
     declared = getattr(value, "identity", None)
     if declared is not None:
         declared = declared() if callable(declared) else declared
-        return {**facts, "identity": describe("identity", declared)}
-    return {**facts, "attributes": _describe_attributes(value, record)}
+        return {**facts, "identity": describe("identity", declared, depth)}
+    attributes = _describe_attributes(value, record, depth)
+    return {**facts, "attributes": attributes, "members": _describe_members(type(value), depth)}
 
 
-def _describe_attributes(value: Any, record: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
+def _describe_members(kind: type, depth: int) -> dict[str, Any]:
+    """What the source of an own class does not tell: the values that its functions rest on.
+
+    A class that was made by a function, or without a file, also counts by its attributes.
+    """
+    described: dict[str, Any] = {}
+    for base in kind.__mro__:
+        is_from_file = is_own(file_of(base))
+        if not is_from_file and base.__module__ != "__main__":
+            continue
+        is_written = is_from_file and "<locals>" not in base.__qualname__
+        for name, member in vars(base).items():
+            function = inspect.unwrap(getattr(member, "fget", member))
+            if isinstance(function, types.FunctionType):
+                described[f"{base.__qualname__}.{name}"] = _describe_values(function, depth)
+            elif not is_written and not name.startswith("__"):
+                with contained():  # what holds no plain data is not a setting
+                    described[f"{base.__qualname__}.{name}"] = describe(name, member, depth + 1)
+    return described
+
+
+def _describe_attributes(value: Any, record: Mapping[str, Any], depth: int) -> dict[str, Any]:
     """The parameters and attributes of an object.
 
     A private attribute may be a client or a lock if everything that the object was made with is
@@ -136,7 +158,7 @@ def describe(name: str, value: Any, depth: int = 0) -> Any:
 
     A secret is described by where it comes from. Raises `UnidentifiedError`.
     """
-    if isinstance(value, Secret) or (isinstance(value, str) and is_secret_name(name)):
+    if isinstance(value, str) and is_secret_name(name):
         return visible(name, value)
     if isinstance(value, str):
         return without_credentials(str.__str__(value))
@@ -169,37 +191,35 @@ def _describe_object(name: str, value: Any, depth: int) -> Any:
         return describe(name, [function.func, function.args, function.keywords], depth)
     if isinstance(value, type):
         return [f"{value.__module__}.{value.__qualname__}", describe_code(value)]
-    if getattr(value, "identity", None) is not None:
-        return find_facts(value, {})
-    if is_own(file_of(type(value))):
-        code = describe_code(type(value))
-        return [type_path(value), code, _describe_attributes(value, {}, depth)]
+    says_more = any(getattr(value, name, None) for name in ("identity", "identity_files"))
+    if says_more or is_own(file_of(type(value))):
+        return find_facts(value, {}, depth)
     with contained():
         return [type_path(value), digest(pickle.dumps(value, 4))]
     raise UnidentifiedError(f"The attribute {name!r} is a {type_path(value)}, not plain data.")
 
 
 def _describe_function(function: types.FunctionType, depth: int) -> Any:
-    """A function by its code, the values it has taken, and the own modules that it rests on.
+    """A function by its code, the values it rests on, and the own modules that it imports."""
+    return [
+        f"{function.__module__}.{function.__qualname__}",
+        describe("code", compile_facts(function.__code__)),
+        _describe_values(function, depth),
+        describe_code(function),
+    ]
 
-    A value of its module counts where the module is no file: in a notebook, say.
-    """
+
+def _describe_values(function: types.FunctionType, depth: int) -> Any:
+    """The defaults of a function, the values it has taken, and texts and numbers of its module."""
     captured = []
     for cell in function.__closure__ or ():
         with contained():  # a cell that is not set yet
             captured.append(cell.cell_contents)
-    code = describe_code(function)
-    values = [function.__defaults__, function.__kwdefaults__, captured]
-    if not is_own(function.__code__.co_filename):
-        names = (name for name in function.__code__.co_names if name in function.__globals__)
-        found = {name: function.__globals__[name] for name in names}
-        values.append({k: v for k, v in found.items() if isinstance(v, str | int | float)})
-    return [
-        f"{function.__module__}.{function.__qualname__}",
-        describe("code", compile_facts(function.__code__)),
-        describe(function.__name__, values, depth + 1),
-        code,
-    ]
+    names = [name for name in function.__code__.co_names if not name.startswith("__")]
+    found = {name: function.__globals__.get(name) for name in names}
+    settings = {k: v for k, v in found.items() if isinstance(v, str | int | float)}
+    values = [function.__defaults__, function.__kwdefaults__, captured, settings]
+    return describe(function.__name__, values, depth + 1)
 
 
 # -- files that a component reads --------------------------------------------------------------
