@@ -221,9 +221,10 @@ class Examples:
         for index, example in enumerate(islice(examples, self._limit)):
             data = example if isinstance(example, Mapping) else {}
             example_id = data.get("id")
+            dataset = str(data.get("dataset") or self.benchmark.name)
             if type(example_id) is not str and type(example_id) is not int:
-                self._hashes.append(0)
-            elif not self._add(str(data.get("dataset") or self.benchmark.name), example_id):
+                self._take_id(dataset, None, index)
+            elif not self._add(dataset, example_id):
                 again.setdefault(example_id, []).append(index)
         if again:
             raise self._describe_again(again)
