@@ -7,8 +7,9 @@ import pytest
 from cb_answerquality import AnswerQuality
 from cb_metrics import MeanScore
 from cbcore import evaluate
-from cbcore.api import open_run
+from cbcore.api import open_run, rescore
 from cbcore.exceptions import ResultError, UsageError
+from cbcore.plugins import default_catalog
 from cbcore.store.saved_runs import find_saved, read_exported, saved_runs
 from cbcore.store.transfer import export_run, import_run, remove_runs
 from tests.stores import FILE, count, query
@@ -292,3 +293,11 @@ def test_a_finished_run_whose_summary_was_damaged_is_not_called_partial(tmp_path
     assert again.config["state"] == "finished"
     assert again.summary == result.summary
     assert "was damaged in the store and is made again" in again.problems[-1]
+
+
+def test_what_an_imported_run_names_is_not_read(tmp_path):
+    """Its data may be code of somebody else."""
+    exported, here = export(tmp_path), tmp_path / "here"
+    import_run(exported, here)
+    with pytest.raises(UsageError, match="came from a file"):
+        rescore(find_saved("latest", here), [], cache_dir=here, catalog=default_catalog())
