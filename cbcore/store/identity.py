@@ -25,13 +25,14 @@ from cbcore.chains import Chain, Renamed
 from cbcore.introspection import instance_attributes, parameters_of, type_path
 from cbcore.json_data import to_json
 from cbcore.records import flatten_records
-from cbcore.secrets import HIDDEN, Secret, is_secret_name, visible, without_credentials
+from cbcore.secrets import HIDDEN, is_secret_name, visible, without_credentials
 from cbcore.store.database import digest
 from cbcore.store.own_code import (
     UnidentifiedError,
     compile_facts,
     describe_code,
     file_of,
+    is_file,
     is_own,
 )
 from cbcore.store.stand_ins import StoredSystem
@@ -114,11 +115,15 @@ def _describe_members(kind: type, depth: int) -> dict[str, Any]:
         is_written = is_from_file and "<locals>" not in base.__qualname__
         for name, member in vars(base).items():
             function = inspect.unwrap(getattr(member, "fget", member))
+            key = f"{base.__qualname__}.{name}"
             if isinstance(function, types.FunctionType):
-                described[f"{base.__qualname__}.{name}"] = _describe_values(function, depth)
+                is_added = is_file(file_of(function)) and not is_own(file_of(function))
+                if not is_added:  # by a library
+                    found = _describe_values if is_written else _describe_function
+                    described[key] = found(function, depth)
             elif not is_written and not name.startswith("__"):
                 with contained():  # what holds no plain data is not a setting
-                    described[f"{base.__qualname__}.{name}"] = describe(name, member, depth + 1)
+                    described[key] = describe(name, member, depth + 1)
     return described
 
 
@@ -204,13 +209,14 @@ def _describe_function(function: types.FunctionType, depth: int) -> Any:
     return [
         f"{function.__module__}.{function.__qualname__}",
         describe("code", compile_facts(function.__code__)),
+        describe("defaults", [function.__defaults__, function.__kwdefaults__], depth + 1),
         _describe_values(function, depth),
         describe_code(function),
     ]
 
 
 def _describe_values(function: types.FunctionType, depth: int) -> Any:
-    """The defaults of a function, the values it has taken, and texts and numbers of its module."""
+    """The values that a function has taken, and the texts and numbers of its module."""
     captured = []
     for cell in function.__closure__ or ():
         with contained():  # a cell that is not set yet
@@ -218,8 +224,7 @@ def _describe_values(function: types.FunctionType, depth: int) -> Any:
     names = [name for name in function.__code__.co_names if not name.startswith("__")]
     found = {name: function.__globals__.get(name) for name in names}
     settings = {k: v for k, v in found.items() if isinstance(v, str | int | float)}
-    values = [function.__defaults__, function.__kwdefaults__, captured, settings]
-    return describe(function.__name__, values, depth + 1)
+    return describe(function.__name__, [captured, settings], depth + 1)
 
 
 # -- files that a component reads --------------------------------------------------------------

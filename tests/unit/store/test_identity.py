@@ -180,7 +180,6 @@ class _Slotted:
         lambda n: _class_with_captured({"k": n})(),
         lambda n: _class_with_captured([Thing(k=n)])(),
         lambda n: _class_with_attribute(n)(),
-        lambda n: type("Made", (Thing,), {"kept": property(_with_keyword(n))})(),
         _Slotted,
         lambda n: Thing(limit=[float("inf"), None][n]),
         lambda n: Thing(limit=[float("inf"), float("-inf")][n]),
