@@ -27,7 +27,7 @@ _STYLE = (
 
 _FIELDS = (
     *("system", "example_id", "input_tokens", "output_tokens", "latency", "dataset", "error"),
-    *("response", "response_tokens", "repeat", "cached", "example_key", "position"),
+    *("response", "response_tokens", "repeat", "cached", "example_key"),
 )
 _MISSING = "missing"
 _TAKEN = {*_FIELDS, _MISSING, "scores", "metadata"}

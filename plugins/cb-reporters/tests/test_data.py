@@ -53,12 +53,12 @@ def test_csv(result):
     assert (
         Csv().render(result)
         == """\
-system,example_id,input_tokens,output_tokens,latency,dataset,error,response,response_tokens,repeat,cached,example_key,position,f1,metadata.usd,missing
-plain,1,100,100,0.25,a,,Paris,0,0,false,,0,0.5,,
-plain,2,100,100,0.35,b,,Rome,0,0,false,,0,1.0,,
-short,1,100,40,0.001,a,,Paris,0,0,false,,0,0.75,0.1,
-short,2,100,50,0.002,b,,,0,0,false,,0,,,f1: no gold answer
-short,3,0,0,0.0,b,TimeoutError: no answer in 30 s,,0,0,false,,0,,,
+system,example_id,input_tokens,output_tokens,latency,dataset,error,response,response_tokens,repeat,cached,example_key,f1,metadata.usd,missing
+plain,1,100,100,0.25,a,,Paris,0,0,false,,0.5,,
+plain,2,100,100,0.35,b,,Rome,0,0,false,,1.0,,
+short,1,100,40,0.001,a,,Paris,0,0,false,,0.75,0.1,
+short,2,100,50,0.002,b,,,0,0,false,,,,f1: no gold answer
+short,3,0,0,0.0,b,TimeoutError: no answer in 30 s,,0,0,false,,,,
 """
     )
 

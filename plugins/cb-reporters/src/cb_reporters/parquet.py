@@ -16,10 +16,9 @@ from cbcore.results import EvalResult, EvalRow, FlatColumns
 
 _ROWS_PER_BATCH = 10_000
 _TEXTS = ("system", "example_id", "dataset", "error", "response")
-_NUMBERS = ("input_tokens", "output_tokens", "response_tokens", "repeat", "position")
 _TYPES = {
     **dict.fromkeys(_TEXTS, "string"),
-    **dict.fromkeys(_NUMBERS, "int64"),
+    **dict.fromkeys(("input_tokens", "output_tokens", "response_tokens", "repeat"), "int64"),
     "latency": "float64",
     "cached": "bool",
     "example_key": "string",
