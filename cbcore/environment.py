@@ -10,6 +10,8 @@ from typing import Any
 
 import cbcore
 
+__all__ = ("count_processors", "describe_environment")
+
 _ENDED = (b"Z", b"X")
 
 
@@ -63,6 +65,13 @@ def process_start(pid: Any) -> str | None:
     except (OSError, OverflowError):
         pass
     return ""
+
+
+def count_processors() -> int:
+    """The processors that this process may use, if the system can tell."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0)) or 1
+    return os.cpu_count() or 1
 
 
 def _working_folder() -> Path | None:

@@ -13,6 +13,8 @@ from cbcore.components import Component
 from cbcore.exceptions import CBError, ParameterError, ResultError
 from cbcore.specs import Spec
 
+__all__ = ("check_untrusted",)
+
 _HINT = "set them by hand: result.metrics = […]"
 _CODE_OR_PLACE = re.compile(
     r"^py:|(^|:)[/\\]|(^|[:/\\])(~|\.\.)|[^:]:[^\W\d][\w.]*\Z", re.IGNORECASE

@@ -17,6 +17,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from cbcore.environment import count_processors
 from cbcore.exceptions import RunError, UsageError
 from cbcore.protocols import WorkerLost
 from cbcore.run.workers import open_worker, print_to_stderr
@@ -60,13 +61,6 @@ class Processes:
             os._exit(_UNGUARDED)  # the script is imported by a worker, and the run says so
         asked = [n for n in (self.workers, workers) if n is not None]
         return ProcessPool(worker, min(asked, default=count_processors()), self.memory_mb)
-
-
-def count_processors() -> int:
-    """The processors that this process may use, if the system can tell."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0)) or 1
-    return os.cpu_count() or 1
 
 
 class ProcessPool(ThreadedPool):

@@ -168,22 +168,23 @@ def execute_and_report(execute: Callable[[], EvalResult], outputs: Sequence[Outp
 
     Ctrl-C, SIGTERM and SIGHUP end the run with the rows that are finished.
     """
-    stop_on_signals()
-    try:
-        with contextlib.redirect_stdout(sys.stderr):
-            result = execute()
-    except RunStoppedError as stopped:
-        if stopped.result is not None and stopped.result.rows:
-            with contextlib.suppress(ReportError):  # which is printed, and not why the run ended
-                write_reports(stopped.result, outputs)
-                stopped.hint = stopped.hint or "The reports cover them."
-        raise
-    write_reports(result, outputs)
-    _raise_if_incomplete(result)
+    with stop_on_signals():
+        try:
+            with contextlib.redirect_stdout(sys.stderr):
+                result = execute()
+        except RunStoppedError as stopped:
+            if stopped.result is not None and stopped.result.rows:
+                with contextlib.suppress(ReportError):  # printed, and not why the run ended
+                    write_reports(stopped.result, outputs)
+                    stopped.hint = stopped.hint or "The reports cover them."
+            raise
+        write_reports(result, outputs)
+        _raise_if_incomplete(result)
 
 
-def stop_on_signals() -> None:
-    """Let Ctrl-C, SIGTERM and SIGHUP raise KeyboardInterrupt; a second one ends the process."""
+@contextlib.contextmanager
+def stop_on_signals() -> Iterator[None]:
+    """Around a run: Ctrl-C, SIGTERM and SIGHUP raise KeyboardInterrupt, a second one ends the process."""
     handled = [signal.SIGINT, signal.SIGTERM]
     # A run that is started with `nohup` outlives the terminal.
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
@@ -194,8 +195,12 @@ def stop_on_signals() -> None:
             signal.signal(number, signal.SIG_DFL)
         raise KeyboardInterrupt
 
-    for number in handled:
-        signal.signal(number, stop)
+    before = {number: signal.signal(number, stop) for number in handled}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def write_reports(result: EvalResult, outputs: Sequence[Output]) -> None:

@@ -32,7 +32,7 @@ cache_option = click.option(
     metavar="DIR",
     help="The store to look in.",
 )
-_output_flag = setting_flags([options_of(RunSettings)["outputs"]])
+output_option = setting_flags([options_of(RunSettings)["outputs"]])
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
@@ -317,7 +317,7 @@ def import_run(file: str, cache_dir: str, *, trusted: bool) -> None:
 
 @click.command("report", short_help="Report a saved run, in any format.")
 @click.argument("run", default="latest")
-@_output_flag
+@output_option
 @cache_option
 @shared_options
 @pass_settings
@@ -394,7 +394,7 @@ def resume_command(ctx: click.Context, run: str, cache_dir: str) -> None:
     metavar="SPEC",
     help="Evaluator to score the stored outputs with. Repeatable.",
 )
-@_output_flag
+@output_option
 @cache_option
 @shared_options
 @pass_settings

@@ -2,11 +2,20 @@
 
 from cbcore.results.display import FlatColumns
 from cbcore.results.eval_result import EvalResult, RunConfig
-from cbcore.results.eval_row import Counts, EvalRow, Example, RowsBySystem, Scored, Texts
-from cbcore.results.sections import Section
-from cbcore.results.summary import sum_up
+from cbcore.results.eval_row import (
+    POSITIONS,
+    Counts,
+    EvalRow,
+    Example,
+    RowsBySystem,
+    Scored,
+    Texts,
+)
+from cbcore.results.sections import Section, add_hook_sections, make_sections
+from cbcore.results.summary import mark_idle, sum_up
 
 __all__ = (
+    "POSITIONS",
     "Counts",
     "EvalResult",
     "EvalRow",
@@ -17,5 +26,8 @@ __all__ = (
     "Scored",
     "Section",
     "Texts",
+    "add_hook_sections",
+    "make_sections",
+    "mark_idle",
     "sum_up",
 )

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from cbcore.run.runner import Runner
     from cbcore.run.workers import Workers
 
+__all__ = ("Attempt",)
+
 _WINDOW = 4
 """Attempts held for each concurrent call, so that one slow call does not idle the others."""
 _INLINE_WINDOW = 64

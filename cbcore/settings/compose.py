@@ -44,7 +44,7 @@ from cbcore.store.saved_runs import SavedRun, find_saved
 from cbcore.store.stand_ins import StoredData
 from cbcore.tokens import TokenCounter
 
-__all__ = ()
+__all__ = ("configure",)
 
 
 def compose(

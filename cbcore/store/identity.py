@@ -26,7 +26,7 @@ from cbcore.chains import Chain, Renamed
 from cbcore.introspection import instance_attributes, parameters_of, type_path
 from cbcore.json_data import to_json
 from cbcore.records import flatten_records
-from cbcore.secrets import HIDDEN, Secret, is_secret_name, redact_credentials, redact_value
+from cbcore.secrets import HIDDEN, is_secret_name, redact_credentials, redact_value
 from cbcore.store.database import digest
 from cbcore.store.own_code import (
     UnidentifiedError,
@@ -36,6 +36,8 @@ from cbcore.store.own_code import (
     is_own,
 )
 from cbcore.store.stand_ins import StoredSystem
+
+__all__ = ("Identities",)
 
 _SCHEME = 5
 """Increased whenever keys mean something else, so that no earlier key is found."""
@@ -85,7 +87,7 @@ def _forget(number: int, _: Any) -> None:
     _used.pop(number, None)
 
 
-def find_facts(value: Any, record: Mapping[str, Any]) -> dict[str, Any]:
+def find_facts(value: Any, record: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
     """All that tells a component from another, as plain data."""
     facts = {
         "made_by": [record.get(name) for name in ("component", "plugin", "version")],
@@ -95,9 +97,11 @@ def find_facts(value: Any, record: Mapping[str, Any]) -> dict[str, Any]:
     }
     declared = getattr(value, "identity", None)
     if declared is not None:
-        facts["identity"] = describe("identity", declared() if callable(declared) else declared)
+        declared = declared() if callable(declared) else declared
+        facts["identity"] = describe("identity", declared, depth)
     if declared is None or _has_new_parameters(type(value)):
-        facts["attributes"] = _describe_attributes(value, record)
+        facts["attributes"] = _describe_attributes(value, record, depth)
+        facts["members"] = _describe_members(type(value), depth)
     return facts
 
 
@@ -108,7 +112,33 @@ def _has_new_parameters(kind: type) -> bool:
     return any(parameter.name not in known for parameter in parameters_of(kind))
 
 
-def _describe_attributes(value: Any, record: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
+def _describe_members(kind: type, depth: int) -> dict[str, Any]:
+    """What the source of an own class does not tell: the values that its functions rest on.
+
+    A class that was made by a function, or without a file, also counts by its attributes.
+    """
+    described: dict[str, Any] = {}
+    for base in kind.__mro__:
+        is_from_file = is_own(file_of(base))
+        if not is_from_file and base.__module__ != "__main__":
+            continue
+        is_written = is_from_file and "<locals>" not in base.__qualname__
+        for name, member in vars(base).items():
+            function = inspect.unwrap(getattr(member, "fget", member))
+            key = f"{base.__qualname__}.{name}"
+            if isinstance(function, types.FunctionType):
+                file = Path(file_of(function) or "none")
+                is_added = file.is_file() and not is_own(str(file))
+                if not is_added:  # by a library
+                    found = _describe_values if is_written else _describe_function
+                    described[key] = found(function, depth)
+            elif not is_written and not name.startswith("__"):
+                with contained():  # what holds no plain data is not a setting
+                    described[key] = describe(name, member, depth + 1)
+    return described
+
+
+def _describe_attributes(value: Any, record: Mapping[str, Any], depth: int) -> dict[str, Any]:
     """The parameters and attributes of an object.
 
     A private attribute may be a client or a lock if everything that the object was made with is
@@ -144,7 +174,7 @@ def describe(name: str, value: Any, depth: int = 0) -> Any:
 
     A secret is described by where it comes from. Raises `UnidentifiedError`.
     """
-    if isinstance(value, Secret) or (isinstance(value, str) and is_secret_name(name)):
+    if isinstance(value, str) and is_secret_name(name):
         return redact_value(name, value)
     if isinstance(value, str):
         return redact_credentials(str.__str__(value))
@@ -177,37 +207,35 @@ def _describe_object(name: str, value: Any, depth: int) -> Any:
         return describe(name, [function.func, function.args, function.keywords], depth)
     if isinstance(value, type):
         return [f"{value.__module__}.{value.__qualname__}", describe_code(value)]
-    if getattr(value, "identity", None) is not None:
-        return find_facts(value, {})
-    if is_own(file_of(type(value))):
-        code = describe_code(type(value))
-        return [type_path(value), code, _describe_attributes(value, {}, depth)]
+    says_more = any(getattr(value, name, None) for name in ("identity", "identity_files"))
+    if says_more or is_own(file_of(type(value))):
+        return find_facts(value, {}, depth)
     with contained():
         return [type_path(value), digest(pickle.dumps(value, 4))]
     raise UnidentifiedError(f"The attribute {name!r} is a {type_path(value)}, not plain data.")
 
 
 def _describe_function(function: types.FunctionType, depth: int) -> Any:
-    """A function by its code, the values it has taken, and the own modules that it rests on.
+    """A function by its code, the values it rests on, and the own modules that it imports."""
+    return [
+        f"{function.__module__}.{function.__qualname__}",
+        describe("code", compile_facts(function.__code__)),
+        describe("defaults", [function.__defaults__, function.__kwdefaults__], depth + 1),
+        _describe_values(function, depth),
+        describe_code(function),
+    ]
 
-    A value of its module counts where the module is no file: in a notebook, say.
-    """
+
+def _describe_values(function: types.FunctionType, depth: int) -> Any:
+    """The values that a function has taken, and the texts and numbers of its module."""
     captured = []
     for cell in function.__closure__ or ():
         with contained():  # a cell that is not set yet
             captured.append(cell.cell_contents)
-    code = describe_code(function)
-    values = [function.__defaults__, function.__kwdefaults__, captured]
-    if not is_own(function.__code__.co_filename):
-        names = (name for name in function.__code__.co_names if name in function.__globals__)
-        found = {name: function.__globals__[name] for name in names}
-        values.append({k: v for k, v in found.items() if isinstance(v, str | int | float)})
-    return [
-        f"{function.__module__}.{function.__qualname__}",
-        describe("code", compile_facts(function.__code__)),
-        describe(function.__name__, values, depth + 1),
-        code,
-    ]
+    names = [name for name in function.__code__.co_names if not name.startswith("__")]
+    found = {name: function.__globals__.get(name) for name in names}
+    settings = {k: v for k, v in found.items() if isinstance(v, str | int | float)}
+    return describe(function.__name__, [captured, settings], depth + 1)
 
 
 # -- files that a component reads --------------------------------------------------------------

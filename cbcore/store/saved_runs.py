@@ -25,6 +25,8 @@ from cbcore.secrets import hide
 from cbcore.store.database import Store, checksum, find_store, open_reader
 from cbcore.store.rows import JoinedRows, StoredRows, StoredTexts
 
+__all__ = ("SavedRun", "find_run", "find_saved", "is_exported", "saved_runs")
+
 RESUMABLE_STATES = ("running", "interrupted", "failed")
 _LATEST = re.compile(r"latest(?:~(\d+))?")
 _SQLITE = b"SQLite format 3\0"

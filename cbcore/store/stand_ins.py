@@ -7,6 +7,8 @@ from typing import Any
 
 from cbcore.exceptions import ProcessError
 
+__all__ = ("StoredSystem",)
+
 
 class StoredSystem:
     """Stands for a system of an earlier run: its outputs, by their `key` in the store."""

@@ -24,6 +24,8 @@ from cbcore.store.database import (
 )
 from cbcore.store.saved_runs import SavedRun, saved_runs
 
+__all__ = ("import_run", "remove_runs")
+
 _COPY = (
     "INSERT INTO runs SELECT * FROM source.runs WHERE run_id=:run_id",
     "UPDATE runs SET origin=:origin WHERE run_id=:run_id",

@@ -181,7 +181,7 @@ def test_a_result_records_fields_and_hides_secrets_among_them():
 def test_objects_that_differ_in_a_field_have_different_identities():
     """And equal ones the same, though a part of them cannot be looked into."""
 
-    def identity(**parameters: Any) -> bytes:
+    def identity(**parameters: Any) -> str:
         asker = Asker("u", **parameters)
         asker._lock = threading.Lock()
         return Identities().key_of(asker)

@@ -162,17 +162,14 @@ def signed(store):
     ],
 )
 def test_nothing_that_a_run_writes_has_the_credentials_of_an_address(signed, tmp_path, address):
-    """Neither its result nor what is kept of it; a broken row names the file."""
+    """Neither its result nor its record in the store; a broken row names the file."""
     result = evaluate(
         ["identity | extractive"], address, cache_dir=tmp_path / "store", progress=False
     )
     assert len(result.rows) == len(ROWS) + 1
     saved = find_saved("latest", tmp_path / "store")
-    written = [
-        result.to_json(),
-        json.dumps([saved.components, saved.environment]),
-        saved.result().to_json(),
-    ]
+    records = [saved.settings, saved.components, saved.environment]
+    written = [result.to_json(), json.dumps(records), saved.result().to_json()]
     for text in written:
         assert "bucket/rows.jsonl" in text
         assert SECRET not in text

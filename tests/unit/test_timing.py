@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 
-from cbcore import timing
-from cbcore._run import calls
-from cbcore._run.calls import AsyncCaller, SyncCaller
-from cbcore._run.work import Work
+from cbcore import evaluate, timing
+from cbcore.run import pair
 from cbcore.timing import waiting
-
-WORK = Work(0, 1, {"id": 1, "context": "c"}, "d")
 
 
 class Clock:
-    """Time that passes only when told to."""
+    """Time that passes only when told to. Time limits are not measured by it."""
+
+    monotonic = staticmethod(time.monotonic)
 
     def __init__(self):
         self.now = 1.0
@@ -24,38 +23,71 @@ class Clock:
     def perf_counter(self):
         return self.now
 
-    def sleep(self, seconds):
+    def work(self, seconds):
         self.now += seconds
+
+    def wait(self, seconds):
+        with waiting():
+            self.now += seconds
 
 
 @pytest.fixture
 def clock(monkeypatch):
     made = Clock()
     monkeypatch.setattr(timing, "time", made)
-    monkeypatch.setattr(calls, "time", made)
+    monkeypatch.setattr(pair, "time", made)
     return made
 
 
-def system_that(does):
-    class System:
-        name = "system"
+class Blocking:
+    """A system that does with each example what it is told to."""
 
-        def process(self, example):
-            does()
-            return {"response": "x", "metadata": {"fact": 1}}
+    name = "system"
 
-        async def aprocess(self, example):
-            return self.process(example)
+    def __init__(self, *does):
+        self.does = does
 
-    return System()
+    def process(self, example):
+        self.does[example["id"]]()
+        return {"response": "x", "metadata": {"fact": 1}}
 
 
-def called(kind, does):
-    """The result of one call, by the caller of that kind."""
-    system = system_that(does)
-    if kind == "awaited":
-        return asyncio.run(AsyncCaller(system)(WORK))
-    return SyncCaller(system, 60 if kind == "timed" else None)(WORK)
+class Awaited:
+    name = "system"
+
+    def __init__(self, *does):
+        self._system = Blocking(*does)
+
+    async def aprocess(self, example):
+        return self._system.process(example)
+
+
+class Waits:
+    """An evaluator that waits in the thread in which the next call is made."""
+
+    name = "waits"
+
+    def __init__(self, clock):
+        self.clock = clock
+
+    def score(self, original, processed):
+        self.clock.wait(2.0)
+        return {"one": 1.0}
+
+
+class AwaitedWaits(Waits):
+    async def ascore(self, original, processed):
+        return self.score(original, processed)
+
+
+def run(kind, *does, evaluators=()):
+    """The rows of one call after another: in the driver, in a thread, or on the event loop."""
+    system = (Awaited if kind == "awaited" else Blocking)(*does)
+    examples = [{"id": number, "context": "c"} for number in range(len(does))]
+    limit = 60 if kind == "timed" else None
+    return evaluate(
+        [system], examples, evaluators, [], progress=False, concurrency=1, timeout_s=limit
+    ).rows
 
 
 every_kind = pytest.mark.parametrize("kind", ["plain", "timed", "awaited"])
@@ -63,96 +95,83 @@ every_kind = pytest.mark.parametrize("kind", ["plain", "timed", "awaited"])
 
 @every_kind
 def test_what_a_system_says_it_waited_is_left_out_of_its_latency(kind, clock):
-    """And kept in the row's metadata, beside what the system put there."""
+    """It is in the row's metadata, next to what the system put there."""
 
     def does():
-        clock.sleep(0.5)
-        with waiting():
-            clock.sleep(2.0)
-        with waiting():
-            clock.sleep(1.0)
+        clock.work(0.5)
+        clock.wait(2.0)
+        clock.wait(1.0)
 
-    done = called(kind, does)
-    assert done.latency == pytest.approx(0.5)
-    assert done.output["metadata"] == {"fact": 1, "waited_s": pytest.approx(3.0)}
+    (row,) = run(kind, does)
+    assert row.latency == pytest.approx(0.5)
+    assert row.metadata == {"fact": 1, "waited_s": pytest.approx(3.0)}
 
 
 @every_kind
 def test_without_waiting_nothing_is_said(kind, clock):
-    """The output is the very one the system returned."""
-    done = called(kind, lambda: clock.sleep(0.5))
-    assert done.latency == pytest.approx(0.5)
-    assert done.output == {"response": "x", "metadata": {"fact": 1}}
+    (row,) = run(kind, lambda: clock.work(0.5))
+    assert row.latency == pytest.approx(0.5)
+    assert row.metadata == {"fact": 1}
 
 
 @every_kind
 def test_what_others_waited_before_a_call_is_not_taken_from_it(kind, clock):
     """An evaluator, a dataset or a warm-up may wait in the very thread that calls next."""
-    with waiting():
-        clock.sleep(2.0)
-    done = called(kind, lambda: clock.sleep(0.5))
-    assert done.latency == pytest.approx(0.5)
-    assert "waited_s" not in done.output["metadata"]
+    clock.wait(2.0)
+    evaluator = (AwaitedWaits if kind == "awaited" else Waits)(clock)
+    rows = run(kind, *[lambda: clock.work(0.5)] * 2, evaluators=[evaluator])
+    assert [row.scores for row in rows] == [{"one": 1.0}] * 2
+    assert [row.latency for row in rows] == [pytest.approx(0.5)] * 2
+    assert [row.metadata for row in rows] == [{"fact": 1}] * 2
 
 
-@pytest.mark.parametrize("kind", ["plain", "timed"])
+@every_kind
 def test_what_a_failed_call_waited_is_not_charged_to_the_next(kind, clock):
     """Each call has its own."""
-    failing = [True]
 
-    def does():
-        if failing.pop() if failing else False:
-            with waiting():
-                clock.sleep(2.0)
-                raise ValueError
-        clock.sleep(0.5)
+    def fail():
+        clock.wait(2.0)
+        raise ValueError
 
-    caller = SyncCaller(system_that(does), 60 if kind == "timed" else None)
-    failed = caller(WORK)
+    failed, done = run(kind, fail, lambda: clock.work(0.5))
     assert failed.error is not None
     assert failed.latency == pytest.approx(0.0)
-    done = caller(WORK)
-    assert "waited_s" not in done.output["metadata"]
+    assert done.metadata == {"fact": 1}
     assert done.latency == pytest.approx(0.5)
 
 
 def test_calls_on_one_loop_wait_each_for_themselves(clock):
     """One that waits while another works is charged alone."""
+    at_work = asyncio.Event()
 
-    async def run():
-        at_work = asyncio.Event()
+    class System:
+        name = "system"
 
-        class System:
-            name = "system"
+        async def aprocess(self, example):
+            if example["id"] == 1:
+                with waiting():
+                    await at_work.wait()
+            else:
+                clock.work(2.0)
+                at_work.set()
+            return {}
 
-            async def aprocess(self, example):
-                if example["id"] == 1:
-                    with waiting():
-                        await at_work.wait()
-                else:
-                    clock.sleep(2.0)
-                    at_work.set()
-                return {}
-
-        caller = AsyncCaller(System())
-        works = [Work(i, i, {"id": i, "context": "c"}, "d") for i in (1, 2)]
-        return await asyncio.gather(*map(caller, works))
-
-    waited, worked = asyncio.run(run())
-    assert waited.output["metadata"]["waited_s"] == pytest.approx(2.0)
+    examples = [{"id": number, "context": "c"} for number in (1, 2)]
+    waited, worked = evaluate([System()], examples, [], [], progress=False, concurrency=2).rows
+    assert waited.metadata == {"waited_s": pytest.approx(2.0)}
     assert (waited.latency, worked.latency) == (pytest.approx(0.0), pytest.approx(2.0))
-    assert "metadata" not in worked.output
+    assert worked.metadata == {}
 
 
 def test_waits_that_overlap_count_once(clock):
     """Two tasks of one call that wait at the same time."""
     waits = timing.Waits()
     waits.begin()
-    clock.sleep(1.0)
+    clock.work(1.0)
     waits.begin()
-    clock.sleep(1.0)
+    clock.work(1.0)
     waits.end()
-    clock.sleep(1.0)
+    clock.work(1.0)
     waits.end()
     assert waits.seconds == pytest.approx(3.0)
 

@@ -17,7 +17,7 @@ from cbcore.exceptions import RunStoppedError
 pytestmark = pytest.mark.slow
 
 HOSTILE = Path(__file__).parent / "hostile.py"
-KEY = "sk-quite-secret-0123456789abcdef4711"
+KEY = f"sk-quite-secret-0123456789abcdef{os.getpid():08}"  # in no other process
 LIMIT_S = 120
 
 

@@ -11,6 +11,7 @@ from cbcore.plugins import Catalog
 from cbcore.plugins.installed import read_distributions
 from cbcore.plugins.policy import PluginPolicy
 from cbcore.specs import Spec
+from cbcore.store.identity import Identities
 
 TAGGED = {"label": "cut 5", "tags": {"series": "cut"}}
 
@@ -63,7 +64,9 @@ def test_a_label_changes_no_identity(builder):
     """What is stored is found under any label."""
     plain = builder.system([Spec("py", CUT), Spec("identity")])
     labeled = builder.system([Spec("py", CUT, **TAGGED), Spec("identity")])
-    assert plain.identity == labeled.identity != None  # noqa: E711
+    other = builder.system([Spec("py", CUT, {"n_words": "5"}, **TAGGED), Spec("identity")])
+    keys = [Identities().key_of(part.value, part.record) for part in (plain, labeled, other)]
+    assert keys[0] == keys[1] != keys[2]
 
 
 def test_a_label_names_the_rows_of_a_dataset(builder):

@@ -16,9 +16,9 @@ from cbcore.assembly.user_functions import (
     with_name,
 )
 from cbcore.exceptions import ParameterError
-from cbcore.identity import identity_of
 from cbcore.kinds import KINDS
 from cbcore.specs import Spec
+from cbcore.store.identity import Identities
 
 EXAMPLES = [{"id": 1, "context": "a b c d", "question": "q", "answer": "a"}]
 
@@ -140,7 +140,7 @@ def test_from_python_too():
 def test_its_parameters_and_its_code_tell_it_from_another():
     """The store must not take one for the other."""
     keys = {
-        identity_of(component)
+        Identities().key_of(component)
         for component in (
             made("system", first_words),
             made("system", first_words, n="2"),
@@ -148,7 +148,9 @@ def test_its_parameters_and_its_code_tell_it_from_another():
         )
     }
     assert len(keys) == 3
-    assert identity_of(made("system", first_words)) == identity_of(made("system", first_words))
+    assert Identities().key_of(made("system", first_words)) == Identities().key_of(
+        made("system", first_words)
+    )
 
 
 def test_files_it_says_it_reads_count(tmp_path, monkeypatch):
@@ -163,7 +165,7 @@ def test_files_it_says_it_reads_count(tmp_path, monkeypatch):
     keys = []
     for text in ("one", "another"):
         (tmp_path / "prompt.txt").write_text(text)
-        keys.append(identity_of(made("system", ask)))
+        keys.append(Identities().key_of(made("system", ask)))
     assert keys[0] != keys[1]
 
 

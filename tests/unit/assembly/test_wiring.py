@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from cb_testing import FakeDataset, FakeEvaluator
-from cbcore._run.parts import Part
 from cbcore.assembly.builder import Builder
 from cbcore.assembly.wiring import wire
-from cbcore.components import Component, Owner
+from cbcore.components import Built, Component, Owner
 from cbcore.plugins import Catalog, read_distributions
 from cbcore.plugins.policy import PluginPolicy
 from cbcore.registry import registry
@@ -47,11 +46,11 @@ class ForCode(FakeEvaluator):
 def made(digest):
     """An evaluator as it is made from its name."""
     component = Component("evaluator", "fake", FakeEvaluator, owner=Owner("cb-x", "1"))
-    return Part(FakeEvaluator(), {"digest": digest}, component)
+    return Built(FakeEvaluator(), {"digest": digest}, component)
 
 
 def given(evaluator, digest):
-    return Part(evaluator, {"digest": digest})
+    return Built(evaluator, {"digest": digest})
 
 
 def test_parts_made_by_name_are_shared_when_their_records_are_the_same(builder):
@@ -67,7 +66,7 @@ def test_parts_made_by_name_are_shared_when_their_records_are_the_same(builder):
 
 
 def dataset(name="d"):
-    return Part(FakeDataset(name=name), {"name": name})
+    return Built(FakeDataset(name=name), {"name": name})
 
 
 def build(builder, *specs):
@@ -79,25 +78,27 @@ def test_evaluators_that_apply_are_chosen_and_named_ones_join(builder, installed
     installed("for-all", ForAll)
     installed("for-code", ForCode)
     benchmark = wire(dataset(), builder, build(builder, FakeEvaluator()))
-    assert [(s.part.name, s.automatic) for s in benchmark.scorers] == [
+    assert [(built.name, built.is_automatic) for built in benchmark.evaluators] == [
         ("for-all", True),
         ("fake", False),
     ]
-    assert (benchmark.name, benchmark.required, benchmark.pooled) == ("d", True, ())
+    assert (benchmark.name, benchmark.required, benchmark.repeats) == ("d", True, None)
 
 
 def test_an_evaluator_that_a_plugin_adds_scores_once(builder, installed):
     """It may have joined by itself."""
     installed("for-all", ForAll)
     benchmark = wire(dataset(), builder, build(builder, "for-all"))
-    assert [(s.part.name, s.automatic) for s in benchmark.scorers] == [("for-all", True)]
+    assert [(built.name, built.is_automatic) for built in benchmark.evaluators] == [
+        ("for-all", True)
+    ]
 
 
 def test_a_warning_names_data_without_evaluator(builder):
     """Its rows will have no scores."""
     warnings = []
     builder.warn = warnings.append
-    assert wire(dataset(), builder).scorers == []
+    assert wire(dataset(), builder).evaluators == []
     assert warnings == ["no installed evaluator applies to d: its rows will not be scored"]
 
 
@@ -107,11 +108,10 @@ def test_only_those_named_score_every_dataset(builder, installed):
     installed("other", lambda: FakeEvaluator(name="other"))
     named = build(builder, "other")
     first, second = (
-        wire(dataset(name), builder, named, automatic=False).scorers for name in ("d", "e")
+        wire(dataset(name), builder, named, automatic=False).evaluators for name in ("d", "e")
     )
-    assert [s.part for s in first] == [s.part for s in second] == builder.evaluators
-    assert not first[0].automatic
-    assert first[0].key != second[0].key
+    assert first == second == builder.evaluators
+    assert not first[0].is_automatic
 
 
 def test_equal_evaluators_of_two_datasets_are_one_part(builder, installed):
@@ -119,5 +119,5 @@ def test_equal_evaluators_of_two_datasets_are_one_part(builder, installed):
     installed("for-all", ForAll)
     first = wire(dataset(), builder)
     second = wire(dataset(), builder, build(builder, "for-all:threshold=0.9"))
-    assert first.scorers[0].part is second.scorers[0].part
+    assert first.evaluators[0].value is second.evaluators[0].value
     assert [part.value.threshold for part in builder.evaluators] == [0.5, 0.9]

@@ -15,6 +15,7 @@ from cbcore.builtin import progress
 from cbcore.builtin.progress import Progress, cb_run_started
 from cbcore.plugins.manager import HookManager
 from cbcore.results import EvalRow
+from cbcore.settings import RunSettings
 
 
 class Clock:
@@ -24,11 +25,18 @@ class Clock:
         return self.now
 
 
-def start(*, total=None, systems=("a",)):
+def make_run(*, total=None, systems=("a",), hooks=None, **settings):
+    """What a display reads of a run."""
+    named = [SimpleNamespace(name=name) for name in systems]
+    return SimpleNamespace(
+        systems=named, total=total, hooks=hooks, settings=RunSettings(**settings)
+    )
+
+
+def start(**of_the_run):
     """The display of a run, and its clock."""
     clock = Clock()
-    run = SimpleNamespace(system_names=list(systems), total=total)
-    return Progress(run, clock), clock
+    return Progress(make_run(**of_the_run), clock), clock
 
 
 def finish(display, n, system="a", **fields):
@@ -40,12 +48,25 @@ def test_the_line_has_total_rate_time_left_counts_and_names():
     """All that is known, and names last."""
     display, clock = start(total=100)
     finish(display, 2, "sys", error="no", output_tokens=500)
-    finish(display, 38, "sys", cached=True, response_tokens=5, metadata={"cost_usd": 0.5})
+    finish(display, 38, "sys", cached=True, response_tokens=5)
     clock.now = 20
     assert display.line() == (
-        "40 of 100 rows 40% · 2.0/s · 0:00:30 left · 2 failed · 38 cached · 1,190 tokens"
-        " · $19.0000 · sys on d"
+        "40 of 100 rows 40% · 2.0/s · 0:00:30 left · 2 failed · 38 cached · 1,190 tokens · sys on d"
     )
+
+
+def test_the_line_has_the_dollars_spent_and_those_of_the_budget():
+    """Cached rows cost nothing now; an amount that is not a number is not added."""
+    costs = {"cost_usd": 0.5, "scoring_usd": 0.25}
+    for settings, shown in (({}, "$1.5000"), ({"budget_usd": 4.0}, "$1.5000 of $4")):
+        display, _ = start(**settings)
+        finish(display, 2, metadata=costs)
+        finish(display, 1, cached=True, metadata=costs)
+        finish(display, 1, metadata={"cost_usd": "unknown"})
+        assert display.line() == f"4 rows · 1 cached · {shown} · a on d"
+    display, _ = start(budget_usd=4.0)
+    finish(display, 1)
+    assert display.line() == "1 rows · $0.0000 of $4 · a on d"
 
 
 def test_the_time_left_follows_from_the_recent_rate():
@@ -78,17 +99,15 @@ def test_names_of_others_cannot_drive_the_terminal():
 
 
 class WaitsForALine:
-    """A system whose second call waits until a line was written."""
+    """A system that waits with the second example until a line tells of the first one."""
 
     name = "waits"
 
     def __init__(self, written):
         self._written = written
-        self._calls = 0
 
     def process(self, example):
-        self._calls += 1
-        if self._calls == 2:
+        if example["id"] == 1:
             assert self._written.wait(20)
         return {"response": "x"}
 
@@ -99,7 +118,7 @@ class Log(io.StringIO):
         self.written = threading.Event()
 
     def write(self, text):
-        if "of 3 rows" in text:
+        if "1 of 3 rows" in text:
             self.written.set()
         return super().write(text)
 
@@ -110,7 +129,7 @@ def test_where_there_is_no_terminal_a_line_is_written_now_and_then(monkeypatch):
     monkeypatch.setattr(sys, "stderr", log)
     monkeypatch.setattr(progress, "LINE_EVERY_S", 0.01)
     examples = [{"id": i, "context": "c"} for i in range(3)]
-    evaluate([WaitsForALine(log.written)], examples, [], [])
+    evaluate([WaitsForALine(log.written)], examples, [], [], concurrency=2)
     assert "cb: info: 1 of 3 rows 33%" in log.getvalue()
     assert "waits on dataset" in log.getvalue()
 
@@ -146,10 +165,10 @@ def test_a_terminal_gets_a_live_line_that_is_removed_at_the_end(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "40")
     hooks = HookManager()
-    run = SimpleNamespace(system_names=["a"], total=None, hooks=hooks, show_progress=True)
+    run = make_run(hooks=hooks)
     cb_run_started(run)
     for row in (EvalRow("a", 1), EvalRow("s" * 300, 2)):
-        hooks.hook.cb_row_finished(run=run, row=row)
+        hooks.hook.cb_row_finished(run=run, row=row, attempt=None)
     hooks.hook.cb_run_finished(run=run, result=None)
     assert "2 rows · " in terminal.getvalue()
     assert "s" * 40 not in terminal.getvalue()  # a long line is cut, not wrapped

@@ -30,6 +30,7 @@ def test_the_public_names():
         "exiting",
         "make_outputs",
         "offered_records",
+        "output_option",
         "pass_settings",
         "run_benchmark",
         "run_command",
@@ -39,16 +40,23 @@ def test_the_public_names():
 
 
 def exit_code_of(program, call):
+    """The exit code of a program that is one call."""
     with pytest.raises(SystemExit) as ended, exiting(program) as set_code:
         set_code(call())
     return ended.value.code
 
 
 @pytest.mark.parametrize(("returned", "code"), [(None, 0), (3, 3), ("text", 0)])
-def test_what_the_call_returns_is_the_exit_code_where_it_is_a_number(returned, code, capsys):
+def test_a_number_that_is_set_is_the_exit_code(returned, code, capsys):
     """As click returns it from `ctx.exit`."""
     assert exit_code_of("p", lambda: returned) == code
     assert capsys.readouterr() == ("", "")
+
+
+def test_without_a_code_a_program_ends_well():
+    with pytest.raises(SystemExit) as ended, exiting("p"):
+        pass
+    assert ended.value.code == 0
 
 
 @pytest.mark.parametrize(
@@ -130,7 +138,6 @@ def test_a_report_that_fails_keeps_no_other_back(tmp_path, capsys):
 
 
 PROGRAM = """
-import sys
 from cbcore.cli.reports import write_reports
 from cbcore.cli.kit import Output, exiting
 from cbcore.results import EvalResult
@@ -162,7 +169,7 @@ def test_a_run_is_named_by_the_path_of_its_result(tmp_path):
     saved = EvalResult([EvalRow("a", 1, {"f1": 1.0})])
     (tmp_path / "r.json").write_text(saved.to_json(), encoding="utf-8")
     assert open_run(str(tmp_path / "r.json")) == saved
-    with pytest.raises(UsageError, match=r"[Tt]here is no run '2026' in"):
+    with pytest.raises(UsageError, match="There is no run '2026' in"):
         open_run("2026", tmp_path)
-    with pytest.raises(ResultError, match=r"[Tt]here is no file 'other.json'"):
+    with pytest.raises(ResultError, match=r"There is no file 'other.json'"):
         open_run("other.json", tmp_path)

@@ -10,17 +10,19 @@ import pytest
 
 from cbcore.cli import main
 
+RUN = ["run", "-s", "extractive", "-d", "hotpotqa:sample", "-n", "2", "--no-cache"]
+
 
 def test_who_calls_the_command_line_keeps_the_process(monkeypatch):
     """Such as a runner of tests: its signals are as they were, and its exit code is its own."""
-    monkeypatch.setattr(sys, "argv", ["cb", "--version"])
+    monkeypatch.setattr(sys, "argv", ["cb", *RUN])
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     running = set(threading.enumerate())
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 0
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
-    assert "cb-exit" not in {t.name for t in threading.enumerate() if t not in running}
+    assert {t.name for t in threading.enumerate() if t not in running} == set()
 
 
 @pytest.mark.parametrize(

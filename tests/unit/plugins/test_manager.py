@@ -71,7 +71,7 @@ def test_every_hook_documents_when_it_is_called_and_what_an_exception_does(hook:
 @pytest.mark.parametrize(
     ("implementation", "expected"),
     [
-        (lambda run, row: (run, row), ("RUN", "ROW")),
+        (lambda run, row, attempt: (run, row, attempt), ("RUN", "ROW", "ATTEMPT")),
         (lambda row, run: (row, run), ("ROW", "RUN")),
         (lambda row: row, "ROW"),
         (lambda: "none", "none"),
@@ -81,7 +81,7 @@ def test_every_hook_documents_when_it_is_called_and_what_an_exception_does(hook:
 def test_an_implementation_takes_the_arguments_it_names(implementation: Any, expected: Any) -> None:
     """Without a decorator, as every function named `cb_…`."""
     hooks = make_hooks(one=Plugin(cb_row_finished=implementation))
-    assert hooks.hook.cb_row_finished(run="RUN", row="ROW", attempt=None) == [expected]
+    assert hooks.hook.cb_row_finished(run="RUN", row="ROW", attempt="ATTEMPT") == [expected]
 
 
 def test_specname_and_optionalhook_work_as_in_pluggy() -> None:

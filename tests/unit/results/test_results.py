@@ -206,37 +206,37 @@ def test_a_result_read_from_a_file_is_the_one_written(tmp_path):
         (b"\xff", "this is not a saved result: "),
         ("[]", "it has no 'schema' and 'rows'"),
         ("{}", "it has no 'schema' and 'rows'"),
-        ('{"schema": 1}', "it has no 'schema' and 'rows'"),
-        ('{"schema": 1, "rows": 5}', "a row of this result cannot be read"),
-        ('{"schema": 1, "rows": [5]}', "a row of this result cannot be read"),
-        ('{"schema": 1, "rows": [{"system": "s"}]}', "a row of this result cannot be read"),
-        ('{"schema": 1, "rows": [{"unknown": 1}]}', "a row of this result cannot be read"),
+        ('{"schema": 2}', "it has no 'schema' and 'rows'"),
+        ('{"schema": 2, "rows": 5}', "a row of this result cannot be read"),
+        ('{"schema": 2, "rows": [5]}', "a row of this result cannot be read"),
+        ('{"schema": 2, "rows": [{"system": "s"}]}', "a row of this result cannot be read"),
+        ('{"schema": 2, "rows": [{"unknown": 1}]}', "a row of this result cannot be read"),
         (
-            '{"schema": 1, "rows": [{"system": "s", "example_id": 1, "scores": {"f1": "high"}}]}',
+            '{"schema": 2, "rows": [{"system": "s", "example_id": 1, "scores": {"f1": "high"}}]}',
             "the score 'f1' of row 0 cannot be 'high'",
         ),
         (
-            '{"schema": 1, "rows": [{"system": "s", "example_id": 1, "metadata": []}]}',
+            '{"schema": 2, "rows": [{"system": "s", "example_id": 1, "metadata": []}]}',
             "'metadata' of row 0 cannot be []",
         ),
-        ('{"schema": 1, "rows": [], "summary": []}', "'summary' of this result cannot be []"),
-        ('{"schema": 1, "rows": [], "problems": {}}', "'problems' of this result cannot be {}"),
+        ('{"schema": 2, "rows": [], "summary": []}', "'summary' of this result cannot be []"),
+        ('{"schema": 2, "rows": [], "problems": {}}', "'problems' of this result cannot be {}"),
         ("[" * 100_000, "nested too deeply"),
-        ('{"schema": 1, "rows": ' + "[" * 500 + "]" * 500 + "}", "nested too deeply"),
+        ('{"schema": 2, "rows": ' + "[" * 500 + "]" * 500 + "}", "nested too deeply"),
         *(
             (
-                f'{{"schema": 1, "rows": [{{"system": "s", "example_id": 1, "{name}": {value}}}]}}',
+                f'{{"schema": 2, "rows": [{{"system": "s", "example_id": 1, "{name}": {value}}}]}}',
                 f"'{name}' of row 0",
             )
             for name in ("input_tokens", "output_tokens", "response_tokens", "repeat", "latency")
             for value in ("-1" + "0" * 30, "1e999", "[]")
         ),
         (
-            '{"schema": 1, "rows": [{"system": "s", "example_id": 1, "missing": {"f1": 5}}]}',
+            '{"schema": 2, "rows": [{"system": "s", "example_id": 1, "missing": {"f1": 5}}]}',
             "'missing' of row 0",
         ),
         *(
-            (f'{{"schema": 1, "rows": [], "config": {{"{name}": {value}}}}}', f"'{name}'")
+            (f'{{"schema": 2, "rows": [], "config": {{"{name}": {value}}}}}', f"'{name}'")
             for name, value in (
                 *(
                     ("score_field", "{}"),
@@ -248,18 +248,18 @@ def test_a_result_read_from_a_file_is_the_one_written(tmp_path):
         ),
         *(
             (
-                f'{{"schema": 1, "rows": [], "config": {{"settings": {{"{name}": {value}}}}}}}',
+                f'{{"schema": 2, "rows": [], "config": {{"settings": {{"{name}": {value}}}}}}}',
                 f"'{name}'",
             )
             for name, value in (("threshold", "[]"), ("threshold", "1e999"), ("repeats", "1e999"))
         ),
         *(
-            (f'{{"schema": 1, "rows": [], "config": {{"systems": [{record}]}}}}', "of a component")
+            (f'{{"schema": 2, "rows": [], "config": {{"systems": [{record}]}}}}', "of a component")
             for record in ('{"name": {}}', '{"params": []}', '{"stages": [{"plugin": []}]}')
         ),
-        ('{"schema": 1, "rows": [], "summary": {"s": {"f1": "x"}}}', "'summary' of this result"),
-        ('{"schema": 1, "rows": [], "timing": {"s": []}}', "'timing' of this result"),
-        ('{"schema": 1, "rows": [], "verdicts": [{"system": []}]}', "'system' of a verdict"),
+        ('{"schema": 2, "rows": [], "summary": {"s": {"f1": "x"}}}', "'summary' of this result"),
+        ('{"schema": 2, "rows": [], "timing": {"s": []}}', "'timing' of this result"),
+        ('{"schema": 2, "rows": [], "verdicts": [{"system": []}]}', "'system' of a verdict"),
     ],
 )
 def test_what_is_no_result_is_refused(text, reason, tmp_path):
@@ -294,7 +294,7 @@ def test_a_missing_result_file_is_told(tmp_path):
 
 def test_a_short_result_file_is_enough():
     """Parts that are absent are empty."""
-    assert EvalResult.from_json('{"schema": 1, "rows": []}') == EvalResult(rows=[])
+    assert EvalResult.from_json('{"schema": 2, "rows": []}') == EvalResult(rows=[])
 
 
 def test_filtering_recomputes_the_summary():
@@ -449,7 +449,8 @@ def test_no_column_of_a_data_frame_overwrites_another(scores, metadata):
     """Neither a score nor metadata takes the place of a field of the row, or of each other."""
     row = EvalRow("sys", "ex", scores, 1, 2, metadata, 0.5, "data", "why", {}, "resp", 3)
     (line,) = EvalResult([row]).to_dataframe().to_dict("records")
-    core = {name: getattr(row, name) for name in ROW_FIELDS if name not in ("scores", "metadata")}
+    others = ("scores", "metadata", "position")  # the last is that of the line
+    core = {name: getattr(row, name) for name in ROW_FIELDS if name not in others}
     assert {name: line[name] for name in core} == {**core, "missing": ""}
     assert len(line) == len(core) + len(scores) + len(metadata)
     for name, value in scores.items():
@@ -515,6 +516,6 @@ def test_dataclass_fields_know_their_defaults(field, default):
 @pytest.mark.parametrize("section", [{"lines": []}, {"title": "T", "lines": ["x"]}, "text"])
 def test_a_saved_section_that_is_none_is_refused(section):
     """With its name."""
-    text = json.dumps({"schema": 1, "rows": [], "sections": {"mine": section}})
+    text = json.dumps({"schema": 2, "rows": [], "sections": {"mine": section}})
     with pytest.raises(ResultError, match="the section 'mine'"):
         EvalResult.from_json(text)

@@ -40,7 +40,7 @@ def composed(**asked):
 def test_the_run_gets_frozen_settings():
     """A copy: those that were given may be used again, for another run."""
     given = RunSettings(systems=[Says()], datasets=[DATA], metrics=[], concurrency=3)
-    settings = compose(given, warn=lambda text: None).context.settings
+    settings = compose(given, warn=lambda text: None).settings
     assert settings.concurrency == 3
     with pytest.raises(UsageError, match="the settings of this run are fixed: seed cannot be"):
         settings.seed = 1
@@ -120,8 +120,8 @@ def test_a_warning_is_told_once():
     """However often the run comes upon it."""
     told: list[str] = []
     run = compose(RunSettings(systems=[Says()], datasets=[DATA], metrics=[]), warn=told.append)
-    run.context.warn("the same")
-    run.context.warn("the same")
+    run.warn("the same")
+    run.warn("the same")
     assert told == ["the same"]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from cb_testing import FakeEvaluator
 from cbcore import hookimpl
-from cbcore.assembly import Benchmark, Scorer
+from cbcore.assembly import Benchmark
 from cbcore.exceptions import PluginContractError, UsageError
 from cbcore.plugins import default_catalog
 from cbcore.settings import RunSettings
@@ -71,10 +71,10 @@ def test_the_main_score_of_a_benchmark_counts_if_only_it_knows_its_evaluator(com
 
     def add(settings, builder):
         keeping = builder.build("evaluator", FakeEvaluator({"kept": 0.5}, name="keeping"))
-        settings.datasets = [Benchmark("own", DATA, [Scorer.of(keeping)], main_score="kept")]
+        settings.datasets = [Benchmark("own", DATA, [keeping], main_score="kept")]
 
     run = compose_with(plugin=add)
-    result = run.execute()
+    result = run.run()
     assert result.config["score_field"] == "kept"
     assert [one["name"] for one in result.config["evaluators"]] == ["keeping"]
     assert result.counts()["answers"].scored == 1
@@ -97,7 +97,7 @@ def test_an_object_with_hooks_is_registered_for_this_run_only(compose_with):
             finished.append(run.run_id)
 
     run = compose_with(plugin=lambda settings, builder: builder.hooks.register(Watches()))
-    run.execute()
+    run.run()
     assert finished == [run.run_id]
 
 
@@ -229,6 +229,6 @@ def test_a_plugin_that_fails_is_left_out_of_the_run(compose_with):
         patch.setattr(catalog, "new_hooks", hooks_with_plugin)
         warnings = []
         settings = RunSettings(systems=[Answers()], datasets=[DATA], metrics=[])
-        compose(settings, catalog, warn=warnings.append).execute()
+        compose(settings, catalog, warn=warnings.append).run()
     assert finished == []
     assert any("cb-x" in text and "lost" in text for text in warnings)

@@ -27,13 +27,18 @@ from cbcore.assembly.remaking import check_untrusted
 from cbcore.boundary import contained
 from cbcore.environment import describe_environment
 from cbcore.exceptions import ResultError, StoreError, UsageError
-from cbcore.plugins import Catalog, default_catalog
-from cbcore.plugins.manager import HookManager
+from cbcore.plugins import Catalog, HookManager, default_catalog
 from cbcore.protocols import Example, Output
-from cbcore.results import EvalResult, EvalRow, RunConfig, Texts
-from cbcore.results.eval_row import POSITIONS
-from cbcore.results.sections import add_hook_sections, make_sections
-from cbcore.results.summary import mark_idle
+from cbcore.results import (
+    POSITIONS,
+    EvalResult,
+    EvalRow,
+    RunConfig,
+    Texts,
+    add_hook_sections,
+    make_sections,
+    mark_idle,
+)
 from cbcore.secrets import hide
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import configure

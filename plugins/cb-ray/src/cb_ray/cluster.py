@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from cbcore.builtin.processes import count_processors
+from cbcore.environment import count_processors
 from cbcore.exceptions import RunError
 
 LOOK_S = 1.0
