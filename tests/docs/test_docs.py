@@ -140,10 +140,11 @@ CODE_PAGES = ["architecture.md", "life-of-an-example.md"]
 
 @pytest.mark.parametrize("page", CODE_PAGES)
 def test_code_that_is_explained_exists(page: str) -> None:
-    """Files of the core, and after `file.py: Name` or as `Class.method` the names in them."""
+    """Files and folders, and after `file.py: Name` or as `Class.method` the names in them."""
     text = (DOCS / "explanation" / page).read_text(encoding="utf-8")
-    quoted = re.findall(r"`(cbcore/[\w/]+\.py)(?:: ([\w.]+))?`", text)
-    assert {file for file, _ in quoted if not (ROOT / file).is_file()} == set()
+    quoted = re.findall(r"`((?:cbcore|plugins|tests)/[\w/.-]+)(?:: ([\w.]+))?`", text)
+    assert len(quoted) > 10
+    assert {path for path, _ in quoted if not (ROOT / path).exists()} == set()
     defined = defined_names(ROOT / "cbcore")
     named = {name for _, name in quoted if name}
     named |= set(re.findall(r"`([A-Z]\w+\.\w+)`", text))
