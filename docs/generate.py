@@ -1,6 +1,7 @@
 """Write what is made from the code in the reference.
 
-That is hooks, commands, errors, protocols, and the keys of run files and of a result's config.
+That is hooks, commands, errors, protocols, the keys of run files and of a result's config, and the
+tables of the store.
 
 `python docs/generate.py` writes them; with `--check` it writes nothing, and exits with 1 when
 a page differs from what it would write. The pages depend on the code of this repository alone,
@@ -27,7 +28,6 @@ import click
 
 from cb_manage.directory import read_directory
 from cbcore import components, exceptions, hookspecs, protocols
-from cbcore._store import database
 from cbcore.cli import cli
 from cbcore.cli.click_options import Settings
 from cbcore.kinds import KINDS, Kind
@@ -39,6 +39,7 @@ from cbcore.settings.options import Option, options_of
 from cbcore.settings.plugin_options import PluginOption, plugin_options
 from cbcore.settings.run_file import run_file_options
 from cbcore.settings.run_settings import RunSettings
+from cbcore.store.database import SCHEMA
 
 FOLDER = Path(__file__).resolve().parent / "reference"
 HELP_WIDTH = 88
@@ -57,6 +58,7 @@ TYPES = {
     dict: "fields with their columns",
     object: "[spec](#a-spec-in-a-list)",
 }
+TABLES_BEGIN = "<!-- Made from cbcore/store/database.py by docs/generate.py; run `make docs`. -->"
 CONFIG_BEGIN = "<!-- Keys, made from cbcore/results by docs/generate.py; run `make docs`. -->"
 
 
@@ -266,8 +268,13 @@ def results_page() -> str:
     return _with_keys("results.md", CONFIG_BEGIN, table)
 
 
+def store_page() -> str:
+    """The page on the store as it is, with the statements that create its tables made anew."""
+    return _with_keys("store.md", TABLES_BEGIN, ["```text", SCHEMA.strip(), "```"])
+
+
 def _with_keys(name: str, begin: str, table: list[str]) -> str:
-    """A page written by hand, with the one table in it that is not."""
+    """A page written by hand, with the one part of it that is not."""
     page = (FOLDER / name).read_text(encoding="utf-8")
     before, after = page[: page.index(begin)], page[page.index(KEYS_END) :]
     return "\n".join([before + begin, "", *table, "", after])
@@ -330,6 +337,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "protocols.md": protocols_page,
     "run-files.md": run_files_page,
     "results.md": results_page,
+    "store.md": store_page,
 }
 
 
@@ -390,7 +398,7 @@ def _tree(cls: type[exceptions.CBError], depth: int = 0) -> Iterator[tuple[Any, 
     """The class and those derived from it inside the core, in the order they are defined."""
     yield cls, depth
     for derived in cls.__subclasses__():
-        if derived.__module__ in (exceptions.__name__, database.__name__):
+        if derived.__module__ == exceptions.__name__:
             yield from _tree(derived, depth + 1)
 
 
