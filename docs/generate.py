@@ -96,9 +96,8 @@ def hooks_page() -> str:
                 parts += _code(f"def {name}{_readable(signature)}: ...")
                 parts += [inspect.getdoc(spec) or "", ""]
     parts += ["## Kinds", "", *_kinds_table(repository_catalog())]
-    fields = [f"{name}: {kind}" for name, kind in protocols.Run.__annotations__.items()]
     parts += ["## What observers get", "", "### `Run`", "", inspect.getdoc(protocols.Run) or "", ""]
-    parts += _code("\n".join([*fields, *_members(protocols.Run)]))
+    parts += _code("\n".join(_members(protocols.Run)))
     parts += ["## What offering hooks return", "", *_record(components.Component)]
     parts += _record(components.Owner)
     parts += [
@@ -230,7 +229,8 @@ def protocols_page() -> str:
     ]
     for role in roles:
         parts += [f"## `{role.__name__}`", "", inspect.getdoc(role) or "", ""]
-        parts += _code("\n".join(_members(role)))
+        members = "\n".join(_members(role))
+        parts += _code(members) if members else []
     return _page(parts)
 
 
@@ -378,6 +378,8 @@ def _type(annotation: Any) -> str:
 
 def _members(role: type) -> Iterator[str]:
     """The attributes and methods of a protocol, each with its docstring as a comment."""
+    for name, annotation in inspect.get_annotations(role).items():
+        yield f"{name}: {_type(annotation)}"
     for name, member in vars(role).items():
         if isinstance(member, property):
             function: Any = member.fget
