@@ -31,9 +31,9 @@ class Plan:
     shards: int
     call_s: float
     in_flight: int
-    driver_s: float = 25e-6
-    read_past_s: float = 5e-6
-    merge_s: float = 45e-6
+    driver_s: float = 60e-6
+    read_past_s: float = 6e-6
+    merge_s: float = 75e-6
     start_s: float = 1.0
     calls_per_s: float = math.inf
     kills: int = 0

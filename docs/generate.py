@@ -1,6 +1,7 @@
 """Write what is made from the code in the reference.
 
-That is hooks, commands, errors, protocols, and the keys of run files and of a result's config.
+That is hooks, commands, errors, protocols, the keys of run files and of a result's config, and the
+tables of the store.
 
 `python docs/generate.py` writes them; with `--check` it writes nothing, and exits with 1 when
 a page differs from what it would write. The pages depend on the code of this repository alone,
@@ -27,7 +28,6 @@ import click
 
 from cb_manage.directory import read_directory
 from cbcore import components, exceptions, hookspecs, protocols
-from cbcore._store import database
 from cbcore.cli import cli
 from cbcore.cli.click_options import Settings
 from cbcore.kinds import KINDS, Kind
@@ -39,6 +39,7 @@ from cbcore.settings.options import Option, options_of
 from cbcore.settings.plugin_options import PluginOption, plugin_options
 from cbcore.settings.run_file import run_file_options
 from cbcore.settings.run_settings import RunSettings
+from cbcore.store.database import SCHEMA
 
 FOLDER = Path(__file__).resolve().parent / "reference"
 HELP_WIDTH = 88
@@ -57,6 +58,7 @@ TYPES = {
     dict: "fields with their columns",
     object: "[spec](#a-spec-in-a-list)",
 }
+TABLES_BEGIN = "<!-- Made from cbcore/store/database.py by docs/generate.py; run `make docs`. -->"
 CONFIG_BEGIN = "<!-- Keys, made from cbcore/results by docs/generate.py; run `make docs`. -->"
 
 
@@ -94,9 +96,8 @@ def hooks_page() -> str:
                 parts += _code(f"def {name}{_readable(signature)}: ...")
                 parts += [inspect.getdoc(spec) or "", ""]
     parts += ["## Kinds", "", *_kinds_table(repository_catalog())]
-    fields = [f"{name}: {kind}" for name, kind in protocols.Run.__annotations__.items()]
     parts += ["## What observers get", "", "### `Run`", "", inspect.getdoc(protocols.Run) or "", ""]
-    parts += _code("\n".join([*fields, *_members(protocols.Run)]))
+    parts += _code("\n".join(_members(protocols.Run)))
     parts += ["## What offering hooks return", "", *_record(components.Component)]
     parts += _record(components.Owner)
     parts += [
@@ -228,7 +229,8 @@ def protocols_page() -> str:
     ]
     for role in roles:
         parts += [f"## `{role.__name__}`", "", inspect.getdoc(role) or "", ""]
-        parts += _code("\n".join(_members(role)))
+        members = "\n".join(_members(role))
+        parts += _code(members) if members else []
     return _page(parts)
 
 
@@ -266,8 +268,13 @@ def results_page() -> str:
     return _with_keys("results.md", CONFIG_BEGIN, table)
 
 
+def store_page() -> str:
+    """The page on the store as it is, with the statements that create its tables made anew."""
+    return _with_keys("store.md", TABLES_BEGIN, ["```text", SCHEMA.strip(), "```"])
+
+
 def _with_keys(name: str, begin: str, table: list[str]) -> str:
-    """A page written by hand, with the one table in it that is not."""
+    """A page written by hand, with the one part of it that is not."""
     page = (FOLDER / name).read_text(encoding="utf-8")
     before, after = page[: page.index(begin)], page[page.index(KEYS_END) :]
     return "\n".join([before + begin, "", *table, "", after])
@@ -330,6 +337,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "protocols.md": protocols_page,
     "run-files.md": run_files_page,
     "results.md": results_page,
+    "store.md": store_page,
 }
 
 
@@ -370,6 +378,8 @@ def _type(annotation: Any) -> str:
 
 def _members(role: type) -> Iterator[str]:
     """The attributes and methods of a protocol, each with its docstring as a comment."""
+    for name, annotation in inspect.get_annotations(role).items():
+        yield f"{name}: {_type(annotation)}"
     for name, member in vars(role).items():
         if isinstance(member, property):
             function: Any = member.fget
@@ -390,7 +400,7 @@ def _tree(cls: type[exceptions.CBError], depth: int = 0) -> Iterator[tuple[Any, 
     """The class and those derived from it inside the core, in the order they are defined."""
     yield cls, depth
     for derived in cls.__subclasses__():
-        if derived.__module__ in (exceptions.__name__, database.__name__):
+        if derived.__module__ == exceptions.__name__:
             yield from _tree(derived, depth + 1)
 
 

@@ -6,6 +6,7 @@ Everything in a fenced block runs, page by page, in an empty folder of its own:
 - A `python` block is executed; all those of a page share one namespace.
 - A `console` block is a dialogue. A line after `$ ` is a command, continued by a final
   backslash; the lines below it are its output, standard error included.
+- A `sql` block is a query over `.cb/runs.sqlite3`, and selects at least one row.
 - A `text` block right after one of these is what the block prints.
 - Blocks in other languages, or in none, are pictures.
 
@@ -28,10 +29,12 @@ place of output that no longer matches, unless three dots are in it.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -110,7 +113,7 @@ def blocks(page: str) -> list[Block]:
             previous.output = block
             previous = None
             continue
-        previous = block if language == "python" and not title else None
+        previous = block if language in ("python", "sql") and not title else None
         found.append(block)
     return found
 
@@ -195,6 +198,8 @@ class Page:
             self._run_python(block, update=update)
         elif block.language in ("console", "sh"):
             self._run_dialogue(block, update=update)
+        elif block.language == "sql":
+            self._run_query(block, update=update)
         else:
             return 0
         return 1
@@ -223,6 +228,20 @@ class Page:
             self._compare(
                 block, command.text, command.shown, done.stdout, block.start + command.start, update
             )
+
+    def _run_query(self, block: Block, *, update: bool) -> None:
+        """Print as `sqlite3 -header` does."""
+        path = self.folder / ".cb" / "runs.sqlite3"
+        with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as database:
+            found = database.execute(block.body)
+            lines = [[column[0] for column in found.description], *found]
+        if len(lines) == 1:
+            raise self._failure(block, "selects no rows")
+        if block.output is not None:
+            cells = [["" if value is None else str(value) for value in line] for line in lines]
+            printed = "\n".join("|".join(line) for line in cells)
+            output = block.output
+            self._compare(block, "it", output.body, printed, output.start, update)
 
     def _run_python(self, block: Block, *, update: bool) -> None:
         if self._python is None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib.util
 import inspect
 import json
 import re
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +19,7 @@ import pytest
 
 from cbcore import evaluate, hookspecs
 from cbcore.results.eval_row import ROW_FIELDS
+from cbcore.store.database import SCHEMA, Store
 from tests.tables import check_each
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -135,15 +138,35 @@ def test_every_field_of_a_row_and_key_of_a_config_is_documented() -> None:
     assert {*ROW_FIELDS, *result.config} <= documented
 
 
+def test_every_column_of_the_store_is_documented_with_its_type() -> None:
+    page = (DOCS / "reference" / "store.md").read_text(encoding="utf-8")
+    documented: dict[str, dict[str, str]] = {}
+    for section in page.split("\n## ")[1:]:
+        columns = documented.setdefault(section.partition("\n")[0].strip("`"), {})
+        for names, types in re.findall(r"^\| (`[^|]+`) \| ([A-Z, ]+) \|", section, re.MULTILINE):
+            names_ = re.findall(r"`(\w+)`", names)
+            columns |= zip(names_, types.split(", ") * len(names_), strict=False)
+    with contextlib.closing(sqlite3.connect(":memory:")) as database:
+        database.executescript(SCHEMA)
+        tables = {
+            table: {
+                name: kind for _, name, kind, *_ in database.execute(f"PRAGMA table_info({table})")
+            }
+            for (table,) in database.execute("SELECT name FROM sqlite_master WHERE type='table'")
+        }
+    assert {name: columns for name, columns in documented.items() if columns} == tables
+
+
 CODE_PAGES = ["architecture.md", "life-of-an-example.md"]
 
 
 @pytest.mark.parametrize("page", CODE_PAGES)
 def test_code_that_is_explained_exists(page: str) -> None:
-    """Files of the core, and after `file.py: Name` or as `Class.method` the names in them."""
+    """Files and folders, and after `file.py: Name` or as `Class.method` the names in them."""
     text = (DOCS / "explanation" / page).read_text(encoding="utf-8")
-    quoted = re.findall(r"`(cbcore/[\w/]+\.py)(?:: ([\w.]+))?`", text)
-    assert {file for file, _ in quoted if not (ROOT / file).is_file()} == set()
+    quoted = re.findall(r"`((?:cbcore|plugins|tests)/[\w/.-]+)(?:: ([\w.]+))?`", text)
+    assert len(quoted) > 10
+    assert {path for path, _ in quoted if not (ROOT / path).exists()} == set()
     defined = defined_names(ROOT / "cbcore")
     named = {name for _, name in quoted if name}
     named |= set(re.findall(r"`([A-Z]\w+\.\w+)`", text))
@@ -220,6 +243,8 @@ def test_examples_run(path: Path, tmp_path: Path) -> None:
         ("```console\n$ false\n```\n", "exit 1, not 0"),
         ("<!-- exit: 1 -->\n```console\n$ true\n```\n", "exit 0, not 1"),
         ("```console\n$ echo one\ntwo\n```\n", "but the page shows"),
+        ("```sql\nSELECT 1 WHERE 0\n```\n", "selects no rows"),
+        ("```sql\nSELECT 1 AS n\n```\n```text\nn\n2\n```\n", "but the page shows"),
         ("```console\nno command\n```\n", "no line that starts with"),
         ("<!-- not run: because -->\n```console\n$ true\n```\n", "does not say why"),
     ],
@@ -227,6 +252,7 @@ def test_examples_run(path: Path, tmp_path: Path) -> None:
 def test_a_page_that_is_wrong_is_noticed(block: str, complaint: str, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(block, encoding="utf-8")
+    Store(tmp_path / ".cb").close()
     with pytest.raises(snippets.SnippetError, match=complaint):
         snippets.Page(page, tmp_path).run()
 

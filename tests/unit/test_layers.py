@@ -1,4 +1,4 @@
-"""The rooms of the house: what each may import, and that imports stay light."""
+"""The layers of the core: what each may import, and that imports stay light."""
 
 from __future__ import annotations
 
@@ -9,36 +9,29 @@ from pathlib import Path
 import cbcore
 
 ROOT = Path(cbcore.__file__).parent
+ARCHITECTURE = ROOT.parent / "docs" / "explanation" / "architecture.md"
 
-FLAT = {
-    "contract": "exceptions names kinds components protocols hookspecs results "
-    "boundary contexts introspection records json_data secrets settings texts stats "
-    "workers",
-    "toolbox": "columns requests identity tokens timing chains usercode files hf scoring _logging",
-    "asking": "specs binding registry provenance",
-    "root": "settings.compose settings.run_file settings.stored_data assembly api kept merging settings.plugin_options",
-}
-"""The rooms that are no package: what a plugin is written against, what its author has at hand,
-how things are asked for, and where all of it comes together. Any other room is a package. A module
-that is named itself does not stand in the room of its package."""
 
-MAY_IMPORT = {
-    "contract": "",
-    "toolbox": "contract",
-    "plugins": "contract toolbox",
-    "asking": "contract toolbox plugins",
-    "_store": "contract toolbox",
-    "_run": "contract toolbox plugins _store",
-    "builtin": "contract toolbox plugins _store",
-    "_build": "contract toolbox plugins asking _run",
-    "root": "contract toolbox plugins asking _store _run _build",
-    "cli": "contract toolbox plugins asking _store _run _build root",
-}
-"""What each room may import besides itself. `docs/explanation/architecture.md` says why."""
+def read_layers():
+    """The layer of every module and package, and the layers from the lowest to the highest."""
+    layer_of = {}
+    layers = []
+    for line in ARCHITECTURE.read_text(encoding="utf-8").split("```")[1].splitlines()[1:]:
+        if not line.startswith(" "):
+            layers.append(line.partition(" ")[0])
+        for module in line[len(layers[-1]) :].split():
+            assert module not in layer_of, f"{module} is in two layers"
+            layer_of[module] = layers[-1]
+    return layer_of, layers[::-1]
 
-ROOM_OF = {module: room for room, modules in FLAT.items() for module in modules.split()}
+
+LAYER_OF, LAYERS = read_layers()
+
+TYPES_FROM_ABOVE = {"protocols", "hookspecs", "store.cache"}
+"""Modules that name classes of higher layers in annotations. They import them for types only."""
+
 FACE = ("", "__main__")
-"""The package itself, which shows names of every room."""
+"""The package itself, which shows names of every layer."""
 
 BROAD = {"Exception", "BaseException"}
 HEAVY = {"datasets", "pandas", "numpy", "pyarrow", "structlog", "rich", "yaml"}
@@ -51,10 +44,9 @@ def module_of(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def room(module):
-    """The room a module stands in."""
-    top = module.partition(".")[0]
-    return ROOM_OF.get(module, ROOM_OF.get(top, top))
+def layer(module):
+    """The layer of a module: its own, or that of its package."""
+    return LAYER_OF.get(module) or LAYER_OF.get(module.partition(".")[0])
 
 
 def is_for_type_checkers(node):
@@ -72,8 +64,10 @@ def imports(path, *, inside_functions, types_too=False):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: imports are absolute"
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from names
+            if not all(name.removeprefix("cbcore.") in KNOWN for name in names):
+                yield node.module
         elif inside_functions or not isinstance(
             node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
         ):
@@ -101,67 +95,28 @@ def top_names(path, *, inside_functions):
     return {name.partition(".")[0] for name in imports(path, inside_functions=inside_functions)}
 
 
-def test_every_room_is_known_and_there():
-    """A new module at the top is placed before it is used, and none is left that is gone."""
-    tops = {module_of(file).partition(".")[0] for file in FILES} - set(FACE)
-    assert {top for top in tops if room(top) not in MAY_IMPORT} == set()
-    named = {name for name in (*ROOM_OF, *MAY_IMPORT) if name not in FLAT}
-    assert {name for name in named if "." not in name} == tops
-    assert {name for name in named if "." in name} <= KNOWN
-
-
-ARCHITECTURE = ROOT.parent / "docs" / "explanation" / "architecture.md"
-
-
-def test_the_picture_of_the_house_shows_what_is_there():
-    """Every module and room at the top, each in the room it is in."""
-    picture = ARCHITECTURE.read_text(encoding="utf-8").split("```")[1]
-    shown: dict[str, set[str]] = {}
-    name = ""
-    for line in picture.strip().splitlines():
-        first, *names = re.split(r"  +", line.rstrip())
-        if first:
-            name = first.rstrip("/")
-        elif line.startswith(" " * 20):
-            continue  # what the room is for
-        shown.setdefault(name, set()).update(*(part.split() for part in names[:1]))
-    assert set(shown) == set(MAY_IMPORT)
-    flat = {room: {part.rstrip("/").replace("/", ".") for part in shown[room]} for room in FLAT}
-    assert flat == {room: set(names.split()) for room, names in FLAT.items()}
-
-
-def test_what_architecture_names_is_there():
-    """Paths within the core, and files of the clone."""
-    text = ARCHITECTURE.read_text(encoding="utf-8")
-    named = {path.rstrip("/") for path in re.findall(r"`([\w.-]+/[\w./-]*)`", text)}
-    assert len(named) > 30
-    places = (ROOT, ROOT.parent)
-    missing = {
-        path
-        for path in named
-        if not any((place / path).exists() or (place / f"{path}.py").exists() for place in places)
-    }
-    assert missing == set()
+def test_every_module_is_in_a_layer():
+    """A new module is placed before it is used, and no layer names one that is gone."""
+    assert {module for module in KNOWN - set(FACE) if layer(module) is None} == set()
+    assert set(LAYER_OF) <= KNOWN
 
 
 def test_one_private_module_stands_at_the_top():
-    """Who opens the folder sees what is public, and rooms."""
+    """The folder shows what is public, and packages."""
     private = {file.name for file in ROOT.glob("_*.py")} - {"__init__.py", "__main__.py"}
     assert private == {"_logging.py"}
 
 
-def test_a_module_imports_only_what_its_room_may():
-    """Not even inside a function, where it would be a cycle in waiting, nor for types only."""
+def test_a_module_imports_only_its_own_and_lower_layers():
+    """Not even inside a function, where it would be a hidden cycle."""
 
     def forbidden(path):
-        if module_of(path) in FACE:
+        module = module_of(path)
+        if module in FACE:
             return set()
-        mine = room(module_of(path))
-        allowed = {mine, *MAY_IMPORT[mine].split()}
-        outside = {name for name in own_imports(path, types_too=True) if name not in FACE}
-        if mine == "contract":  # `cb_configure` gets a builder: its type, and nothing at run time
-            outside -= {"assembly"} - set(own_imports(path))
-        return {name for name in outside if room(name) not in allowed}
+        allowed = LAYERS[: LAYERS.index(layer(module)) + 1]
+        imported = own_imports(path, types_too=module not in TYPES_FROM_ABOVE)
+        return {name for name in imported if name not in FACE and layer(name) not in allowed}
 
     assert offenders(forbidden) == {}
 
@@ -205,17 +160,17 @@ def test_who_catches_everything_says_why():
     assert offenders(silent) == {}
 
 
-def test_the_runner_never_looks_a_name_up():
-    """Components are handed to it: nothing it imports, however far away, finds or makes them."""
+def test_the_runner_looks_up_no_name():
+    """Components are handed to it: nothing it imports, directly or not, finds or builds them."""
     files = {module_of(file): file for file in FILES}
-    reached, waiting = set(), [module for module in files if room(module) == "_run"]
+    reached, waiting = set(), [module for module in files if layer(module) == "run"]
     while waiting:
         module = waiting.pop()
         if module not in reached:
             reached.add(module)
             waiting += own_imports(files[module])
-    assert {module for module in reached if room(module) == "plugins"} == {"plugins.manager"}
-    assert not {room(module) for module in reached - set(FACE)} & {"asking", "_build"}
+    assert {module for module in reached if layer(module) == "plugins"} <= {"plugins.manager"}
+    assert not {"binding", "specs", "assembly.builder"} & reached
 
 
 def test_the_modules_import_each_other_without_a_cycle():
