@@ -21,7 +21,7 @@ from cbcore.results.verdicts import (
     find_unranked,
     verdicts_of,
 )
-from cbcore.stats import FEW_CLUSTERS, FEWEST_UNITS, Estimate, Measured, Units, estimate_of
+from cbcore.stats import FEW_CLUSTERS, FEWEST_UNITS, Estimate, Measured, Units
 
 if TYPE_CHECKING:
     from cbcore.results.eval_result import RunConfig
@@ -177,7 +177,7 @@ def _add_estimates(
         for key, value in values.items():
             if isinstance(value, Measured) and math.isfinite(value):
                 measured.setdefault(names[key], {})[system] = value
-                estimate = estimate_of(value.terms, units[system])
+                estimate = value.terms.estimate(units[system])
                 if estimate is not None:
                     found.estimates[system][names[key]] = estimate
     if len(units) < 2:

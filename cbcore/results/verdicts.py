@@ -10,7 +10,7 @@ from typing import Any, Literal
 import attrs
 
 from cbcore.results.eval_row import CHANGED, EvalRow
-from cbcore.stats import Estimate, Measured, Units, estimate_of
+from cbcore.stats import Estimate, Measured, Units
 from cbcore.stats.estimates import FEWEST_UNITS
 from cbcore.stats.measured import Terms
 from cbcore.stats.paired import Difference, difference_of, examples_needed, holm
@@ -416,7 +416,7 @@ def verdicts_of(
     if base is None:
         alone = (seen.of(system, system, n=0) for system, rows in rows_by_system.items() if rows)
         return [one for one in alone if one is not None]
-    own = estimate_of(seen.scores[base].terms, units[base])
+    own = seen.scores[base].terms.estimate(units[base])
     baseline = Verdict(
         system=base,
         baseline=base,
@@ -480,14 +480,14 @@ def _compare(
     # NaN, which does not count, where either has no score.
     nothing = [0.0 * (a - b) for a, b in zip(first.x, second.x, strict=True)]
     own_tokens = map(add, (mine.tokens[i] for i in left), nothing)
-    tokens = estimate_of(Terms(list(own_tokens), [theirs.tokens[i] for i in right]), paired)
+    tokens = Terms(list(own_tokens), [theirs.tokens[i] for i in right]).estimate(paired)
     varies = tokens is not None and (tokens.stderr or 0.0) > 1e-12 * abs(tokens.value)
     shares = _bounded("tokens", tokens, has_bounds=varies)
     kept = Terms(list(map(add, first.x, nothing)), second.x, "score")
     # A share of what may be negative, or of next to nothing, means nothing.
     if min(kept.counted(second.x)) >= 0 and not theirs.is_blank:
         has_bounds = bool(difference.stderr)
-        shares |= _bounded("kept", estimate_of(kept, paired), has_bounds=has_bounds)
+        shares |= _bounded("kept", kept.estimate(paired), has_bounds=has_bounds)
     return difference, shares
 
 
@@ -586,7 +586,7 @@ def allow_for_choice(estimate: Estimate, value: Measured, units: Units, n_system
     Choosing the best value makes it look better than it is, so the bound on the other side is
     that of a Bonferroni interval for all systems.
     """
-    wide = estimate_of(value.terms, units, confidence=1 - ALPHA / n_systems)
+    wide = value.terms.estimate(units, confidence=1 - ALPHA / n_systems)
     if n_systems < 2 or estimate.interval is None or wide is None or wide.interval is None:
         return estimate
     low, high = estimate.interval

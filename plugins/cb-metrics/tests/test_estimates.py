@@ -18,7 +18,8 @@ from cb_metrics import (
     StageLatency,
 )
 from cbcore.results import EvalRow, sum_up
-from cbcore.stats import estimate_of, mean_of, measured_mean, measured_ratio
+from cbcore.stats import measured_mean, measured_ratio
+from cbcore.stats.estimates import mean_of
 
 SCORES = [1.0, 0.0, 0.5, 1.0, None, 0.8]
 TOKENS = [40, 60, 100, 50, 30, 80]
@@ -33,11 +34,11 @@ def rows(**common):
 
 
 def rate_of(values):
-    return estimate_of(measured_mean(values, kind="rate").terms)
+    return measured_mean(values, kind="rate").terms.estimate()
 
 
 def ratio_of(numerators, denominators):
-    return estimate_of(measured_ratio(numerators, denominators).terms)
+    return measured_ratio(numerators, denominators).terms.estimate()
 
 
 def estimates(*metrics, of=None):

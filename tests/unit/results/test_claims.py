@@ -11,7 +11,8 @@ from benchmarks.statistics import RARE, RARER_THAN_NOT, Line
 from cbcore.results import EvalRow
 from cbcore.results.summary import sum_up
 from cbcore.results.verdicts import format_needed
-from cbcore.stats import Units, examples_needed, measured_mean, measured_ratio, ratio_of
+from cbcore.stats import Units, examples_needed, measured_mean, measured_ratio
+from cbcore.stats.estimates import ratio_of
 from cbcore.stats.measured import Terms
 from cbcore.stats.paired import difference_of
 

@@ -8,7 +8,8 @@ import pytest
 
 from cbcore.results import EvalResult, EvalRow, sum_up
 from cbcore.results.verdicts import Statements
-from cbcore.stats import Measured, measured_mean, measured_ratio, ratio_of
+from cbcore.stats import Measured, measured_mean, measured_ratio
+from cbcore.stats.estimates import ratio_of
 
 
 class Mean:

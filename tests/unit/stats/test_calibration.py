@@ -11,12 +11,8 @@ import pytest
 
 from cb_metrics.quantiles import clustered_quantile_of, quantile_of
 from cb_sweeps.smallest import lower_bound_of
-from cbcore.stats import (
-    mean_of,
-    paired_mean_of,
-    paired_p_value,
-)
-from cbcore.stats.estimates import rate_of, ratio_of
+from cbcore.stats import paired_mean_of, paired_p_value
+from cbcore.stats.estimates import mean_of, rate_of, ratio_of
 
 N_RUNS = 2000
 

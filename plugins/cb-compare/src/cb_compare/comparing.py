@@ -7,6 +7,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import sub
+from statistics import NormalDist
 from typing import Any, Protocol, cast
 
 import attrs
@@ -26,9 +27,7 @@ from cbcore.stats import (
     difference_of,
     examples_needed,
     holm,
-    mean_of,
     paired_mean_of,
-    t_quantile,
 )
 
 MOST_EXAMPLES = 5
@@ -298,7 +297,7 @@ def _comparison(
         within_variance=pairs.within_variance(),
         regressed=_regressed(pairs, differences),
     )
-    estimate = mean_of(differences, groups, n=len(differences))
+    estimate = Terms(differences).estimate_grouped(groups, len(differences))
     if found is None or estimate is None or found.stderr is None:
         return bare
     reach = 1.0 if all(0 <= score <= 1 for score in (*first, *second)) else None
@@ -427,4 +426,4 @@ def smallest_effect(stderr: float, *, alpha: float = 0.05, power: float = 0.8) -
 
     `alpha` is the level of the test; for one of m comparisons, divide it by m.
     """
-    return (t_quantile(1 - alpha / 2, math.inf) + t_quantile(power, math.inf)) * stderr
+    return (NormalDist().inv_cdf(1 - alpha / 2) + NormalDist().inv_cdf(power)) * stderr

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import attrs
 
 from cbcore.results import EvalRow
-from cbcore.stats import CLUSTER, Estimate, Units, estimate_of, measured_mean
+from cbcore.stats import CLUSTER, Estimate, Units, measured_mean
 
 Key: TypeAlias = tuple[str, str]
 """A question: its dataset and its id."""
@@ -124,7 +124,7 @@ class Findings:
             clustered=True,
         )
         mean = measured_mean([answered.scores[score] for answered in found], kind="score")
-        return estimate_of(mean.terms, sampled)
+        return mean.terms.estimate(sampled)
 
 
 def _whole(value: Any) -> int | None:
