@@ -16,10 +16,9 @@ from cbcore.exceptions import (
 )
 from cbcore.results import EvalResult, EvalRow, RunConfig
 from cbcore.results.eval_result import RunState
-from cbcore.results.sections import add_hook_sections, make_sections
 from cbcore.results.summary import mark_idle
 from cbcore.run.calling import MORE_ROOM
-from cbcore.secrets import hide, redact
+from cbcore.secrets import redact
 from cbcore.store.rows import JoinedRows, StoredRows, StoredTexts
 
 if TYPE_CHECKING:
@@ -41,7 +40,6 @@ def summarize(run: Runner, failure: BaseException | None) -> EvalResult:
         config["stopped"] = {name: redact(why) for name, why in run.stopped.items()}
     for record, examples in zip(config["datasets"], run.examples, strict=False):
         cast("dict[str, Any]", record).update(n_examples=examples.n_read, data=examples.digest)
-    sections, remarks = make_sections(run.rows, run.metrics, config)
     parts = list(run.rows.values())
     rows: Sequence[EvalRow] = JoinedRows(parts)
     if run.settings.rows == "memory":
@@ -50,14 +48,10 @@ def summarize(run: Runner, failure: BaseException | None) -> EvalResult:
         rows=rows,
         timing=run.timing,
         config=mark_idle(config, "evaluators", run.idle),
-        sections=sections,
         metrics=run.metrics,
         texts=_find_texts(run),
     )
-    result.summarize(run.rows)
-    result.problems += remarks
-    result.summary = hide(result.summary)
-    add_hook_sections(run.hooks, run, result)
+    result.summarize(run.rows, run)
     return result
 
 

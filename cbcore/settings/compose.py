@@ -24,7 +24,6 @@ from cbcore.assembly.main_score import (
 from cbcore.assembly.missing import require_all
 from cbcore.assembly.wiring import wire
 from cbcore.components import Built
-from cbcore.environment import describe_environment
 from cbcore.exceptions import PluginContractError, UsageError
 from cbcore.plugins import Catalog, default_catalog
 from cbcore.results import RunConfig
@@ -40,7 +39,7 @@ from cbcore.settings.plugin_options import (
 )
 from cbcore.settings.run_settings import DEFAULT_CACHE_DIR, RunSettings
 from cbcore.specs import Spec
-from cbcore.store.database import Store, find_store, now
+from cbcore.store.database import Store, now
 from cbcore.store.saved_runs import SavedRun, find_saved
 from cbcore.store.stand_ins import StoredData
 from cbcore.tokens import TokenCounter
@@ -292,22 +291,14 @@ def make_record(
     if settings.cache_dir is None:
         return None
     argv = None if settings.argv is None else [redact_assignments(a) for a in settings.argv]
-    environment = describe_environment(
-        {p.name: p.version for p in catalog.plugins if p.is_usable}, argv
-    )
+    versions = {p.name: p.version for p in catalog.plugins if p.is_usable}
+    saved = SavedRun.begin(settings.cache_dir, config, versions, argv)
     data = [one.record.get("spec") if isinstance(one, StoredData) else one for one in asked]
     has_benchmarks = any(isinstance(one, Benchmark) for one in settings.datasets)
     is_by_spec = not has_benchmarks and all(isinstance(one, str | Spec) for one in data)
-    environment["datasets"] = [redact_assignments(str(one)) for one in data] if is_by_spec else None
-    own = ("run_id", "started", "settings")
-    return SavedRun(
-        find_store(settings.cache_dir),
-        config["run_id"],
-        config["started"],
-        settings=config["settings"],
-        components={key: value for key, value in config.items() if key not in own},
-        environment=environment,
-    )
+    named = [redact_assignments(str(one)) for one in data] if is_by_spec else None
+    saved.environment["datasets"] = named
+    return saved
 
 
 def _find_scoring(benchmarks: Sequence[Benchmark], builder: Builder) -> list[Built]:

@@ -17,7 +17,8 @@ from cb_metrics import (
     ScoreStatistics,
     StageLatency,
 )
-from cbcore.results import EvalRow, sum_up
+from cbcore.results import EvalRow
+from cbcore.results.summary import sum_up
 from cbcore.stats import measured_mean, measured_ratio
 from cbcore.stats.estimates import mean_of
 

@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from cbcore.results import EvalResult, EvalRow, sum_up
+from cbcore.results import EvalResult, EvalRow
+from cbcore.results.summary import sum_up
 from cbcore.results.verdicts import Statements
 from cbcore.stats import Measured, measured_mean, measured_ratio
 from cbcore.stats.estimates import ratio_of
@@ -438,7 +439,7 @@ def test_whole_contexts_are_compared_with_shortened_ones():
     """Here the shortened ones are the baseline."""
     told = {"systems": records(cut=["zipper", "reader"], full=["identity", "reader"])}
     sides = {"cut": rows("cut", noisy(1), 40), "full": rows("full", noisy(1))}
-    seen = Statements(sides, "f1", records=told["systems"])
+    seen = Statements(sides, "f1", told)
     assert seen.of("full", "cut", n=60) is None
 
 

@@ -19,7 +19,7 @@ from cb_compare.samples import Key, Pairs, Question, grouped, sides_of
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.names import hint
 from cbcore.results import EvalResult, EvalRow, RowsBySystem
-from cbcore.results.verdicts import THRESHOLD, Statements
+from cbcore.results.verdicts import Statements
 from cbcore.results.verdicts import Verdict as Statement
 from cbcore.stats import (
     Terms,
@@ -222,21 +222,18 @@ def _rows(result: EvalResult) -> dict[str, Sequence[EvalRow]]:
 
 def _statements(result: EvalResult, metric: str) -> Statements:
     """Statements on the systems of one run."""
-    threshold = float(result.config.get("settings", {}).get("threshold", THRESHOLD))
-    records = result.config.get("systems") or ()
-    return Statements(_rows(result), metric, threshold=threshold, records=records)
+    return Statements(_rows(result), metric, result.config)
 
 
 def _between(before: EvalResult, after: EvalResult, metric: str) -> Stated:
     """Statements on the same systems in two runs."""
     old, new = _rows(before), _rows(after)
-    threshold = float(after.config.get("settings", {}).get("threshold", THRESHOLD))
 
     def of(
         system: str, baseline: str, *, n: int, is_tied: bool = True, tokens: float | None = None
     ) -> Statement | None:
         rows = {system: new[system], "the first run": old[baseline]}
-        both = Statements(rows, metric, threshold=threshold)
+        both = Statements(rows, metric, after.config)
         return both.of(system, "the first run", n=n, is_tied=is_tied, tokens=tokens)
 
     return of

@@ -21,11 +21,11 @@ def cb_configure(settings: RunSettings) -> None:
 def cb_summarize(run: Run, result: EvalResult) -> None:
     """Report that this is a shard. Record the named evaluators, on which tables may depend."""
     if text := run.settings.get("shard"):
-        from cbcore.secrets import blot
+        from cbcore.secrets import redact
         from cbcore.specs import Spec
 
         number, _, count = text.partition("/")
         result.problems.append(f"this is shard {number} of {count}: `cb merge` joins all of them")
         if (named := run.settings.evaluators) is not None:
-            specs = [blot(str(one)) for one in named if isinstance(one, Spec)]
+            specs = [redact(str(one)) for one in named if isinstance(one, Spec)]
             result.config["named_evaluators"] = specs  # type: ignore[typeddict-unknown-key]

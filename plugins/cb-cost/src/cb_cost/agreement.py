@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 import attrs
 
 from cbcore.results import EvalRow
-from cbcore.results.verdicts import ContextTotals, baseline_of
+from cbcore.results.verdicts import ContextTotals
 from cbcore.scoring import overlap_f1
 from cbcore.stats import measured_mean
 
@@ -42,7 +42,7 @@ class AnswerAgreement:
                 own.append(
                     ((row.dataset, row.example_id, row.repeat), row.response if good else None)
                 )
-        base = self.baseline or baseline_of(totals)
+        base = self.baseline or ContextTotals.find_baseline(totals)
         theirs = dict(answers[base]) if base is not None else {}
         return {
             system: {

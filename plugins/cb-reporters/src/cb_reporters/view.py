@@ -271,11 +271,8 @@ def _without_rank(column: Column, config: Mapping[str, Any]) -> Column:
 
 
 def _unranked(result: EvalResult, display: Display) -> frozenset[str]:
-    if not result.verdicts:
-        return frozenset()
-    from cbcore.results.verdicts import find_unranked  # which a run of one system does without
-
-    return find_unranked(result.verdicts, by_score=display.of_score)
+    by_score = display.of_score
+    return frozenset(one.system for one in result.verdicts if not one.is_ranked(by_score=by_score))
 
 
 def _with_interval(display: Display, cell: str, estimate: Estimate | None) -> str:
