@@ -23,7 +23,7 @@ from cbcore.settings.compose import compose, configure
 from cbcore.settings.options import options_of, resolve_words
 from cbcore.settings.plugin_options import keys_by_word, plugin_options, read_plugin_options
 from cbcore.settings.run_settings import DEFAULT_CACHE_DIR, RunSettings
-from cbcore.store.saved_runs import SavedRun, find_run, is_exported, is_file
+from cbcore.store.saved_runs import SavedRun, find_run, is_result
 
 if TYPE_CHECKING:
     import pluggy
@@ -215,7 +215,7 @@ def render(result: EvalResult, reporter: str = "html") -> str:
 
 def open_run(text: str, cache_dir: str | Path = DEFAULT_CACHE_DIR) -> EvalResult:
     """The result that a `RUN` names: a run of a store, or the path of a saved result."""
-    if is_file(text) and not is_exported(Path(text)):
+    if is_result(text):
         return EvalResult.load(Path(text))
     return find_run(text, cache_dir).result()
 

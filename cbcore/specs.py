@@ -24,7 +24,7 @@ from cbcore import secrets
 from cbcore.exceptions import SpecError
 from cbcore.files import FILE_SUFFIXES, is_address, notice_address
 
-__all__ = ("Spec", "may_be_sweep", "parse", "parse_chain", "parse_dataset")
+__all__ = ("Spec", "parse", "parse_chain", "parse_dataset")
 
 # A colon ends a name (`mine:data.jsonl`), unless the text can only be a path: `./a:b.jsonl`, `C:\\`.
 # Behind the file of an address there may be a query: what signs it.
@@ -73,6 +73,15 @@ class Spec:
         for key, value in self.params.items():
             parts.append(f"{key}={_quoted(secrets.visible(key, value))}")
         return f"{self.name}:{','.join(parts)}" if parts else self.name
+
+    @property
+    def several(self) -> dict[str | None, Any]:
+        """The values that look like several, by parameter; the config has none.
+
+        They are ranges such as `50..400/50`, and lists.
+        """
+        values: list[tuple[str | None, Any]] = [(None, self.config), *self.params.items()]
+        return {name: value for name, value in values if _may_be_sweep(value)}
 
     @property
     def default_label(self) -> str:
@@ -190,8 +199,7 @@ def _split(text: str, separator: str, whole: str) -> Iterator[str]:
     yield text[start:]
 
 
-def may_be_sweep(value: Any) -> bool:
-    """Whether a value looks like several: a range such as `50..400/50`, or a list."""
+def _may_be_sweep(value: Any) -> bool:
     if not isinstance(value, str):
         return isinstance(value, list)
     text = value.strip()

@@ -90,7 +90,7 @@ class Builder:
         try:
             return self._build_spec(kind, wanted, extra, check or self.check)
         except ParameterError as error:
-            if any(map(specs.may_be_sweep, (wanted.config, *wanted.params.values()))):
+            if wanted.several:
                 self._explain_sweep(error)
             raise
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import attrs
 
 from cbcore.assembly.builder import Builder
-from cbcore.assembly.main_score import tasks_of
 from cbcore.components import Built
 from cbcore.run.examples import Benchmark
 
@@ -19,7 +18,7 @@ def wire(
 
     An evaluator that another dataset of the run has already is shared.
     """
-    chosen = builder.automatic_evaluators(tasks_of(dataset), dataset) if automatic else []
+    chosen = builder.automatic_evaluators(dataset.tasks, dataset) if automatic else []
     if automatic and not chosen and not named:
         builder.warn(
             f"no installed evaluator applies to {dataset.record['name'] or 'the dataset'}: "

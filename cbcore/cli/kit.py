@@ -14,7 +14,7 @@ from cbcore.cli.console import clean, echo, echo_columns, echo_json, exiting
 from cbcore.cli.list_commands import offered_records
 from cbcore.cli.reports import Output, execute_and_report, make_outputs
 from cbcore.cli.run_command import run_benchmark, run_command
-from cbcore.cli.saved_run_commands import cache_option
+from cbcore.cli.saved_run_commands import cache_option, output_option
 from cbcore.plugins.policy import tool_table
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "exiting",
     "make_outputs",
     "offered_records",
+    "output_option",
     "pass_settings",
     "run_benchmark",
     "run_command",

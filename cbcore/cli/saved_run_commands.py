@@ -32,7 +32,7 @@ cache_option = click.option(
     metavar="DIR",
     help="The store to look in.",
 )
-_output_flag = setting_flags([options_of(RunSettings)["outputs"]])
+output_option = setting_flags([options_of(RunSettings)["outputs"]])
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
@@ -106,10 +106,10 @@ def _summarize(run: SavedRun) -> dict[str, Any]:
 @shared_options
 def show_run(run: str, as_json: bool, cache_dir: str) -> None:
     """Show what a run was made of: components, versions, machine, command, outcome."""
-    from cbcore.store.saved_runs import find_run, is_exported, is_file
+    from cbcore.store.saved_runs import find_run, is_result
 
     environment: dict[str, Any] = {}
-    if is_file(run) and not is_exported(Path(run)):
+    if is_result(run):
         summary, config = _read_result(Path(run))
         n_rows, reason = 0, config.get("state_reason")
     else:
@@ -284,10 +284,9 @@ def _format_bytes(n_bytes: float) -> str:
 def export_run(run: str, file: str, cache_dir: str) -> None:
     """Write a run, with its rows and texts, to a file that any `cb` opens like a run of its own."""
     from cbcore.store import transfer
-    from cbcore.store.saved_runs import find_run, find_saved, is_exported, is_file
+    from cbcore.store.saved_runs import find_run, find_saved, is_result
 
-    is_saved_result = is_file(run) and not is_exported(Path(run))
-    found = find_saved(run, cache_dir) if is_saved_result else find_run(run, cache_dir)
+    found = find_saved(run, cache_dir) if is_result(run) else find_run(run, cache_dir)
     target = Path(file).absolute()
     try:
         transfer.export_run(found, target)
@@ -321,7 +320,7 @@ def import_run(file: str, cache_dir: str, *, trusted: bool) -> None:
 
 @click.command("report", short_help="Report a saved run, in any format.")
 @click.argument("run", default="latest")
-@_output_flag
+@output_option
 @cache_option
 @shared_options
 @pass_settings
@@ -398,7 +397,7 @@ def resume_command(ctx: click.Context, run: str, cache_dir: str) -> None:
     metavar="SPEC",
     help="Evaluator to score the stored outputs with. Repeatable.",
 )
-@_output_flag
+@output_option
 @cache_option
 @shared_options
 @pass_settings

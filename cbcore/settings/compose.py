@@ -19,7 +19,6 @@ from cbcore.assembly.main_score import (
     choose_score_field,
     emits_of,
     is_guess,
-    tasks_of,
 )
 from cbcore.assembly.missing import require_all
 from cbcore.assembly.wiring import wire
@@ -241,7 +240,7 @@ def build_metrics(
         "repeats": settings.repeats > 1,
     }
     due = [name for name, holds in occasions.items() if holds]
-    due += [task for dataset in data.datasets for task in tasks_of(dataset)]
+    due += [task for dataset in data.datasets for task in dataset.tasks]
     return builder.automatic_metrics(due, filled) + added
 
 

@@ -218,6 +218,14 @@ class StoredRows(_ReadOnDemand[EvalRow]):
             yield from self.reader.query(f"{query} AND {between}", values)
             start = end
 
+    def read_object(self, text: Any, known: Any) -> Mapping[str, Any] | None:
+        """A stored object; None if it is absent, damaged or something else."""
+        if isinstance(text, str) and checksum(text) == known:
+            with contained():
+                value = self.reader.decode(text)
+                return value if isinstance(value, dict) else None
+        return None
+
 
 class JoinedRows(_ReadOnDemand[EvalRow], RowsBySystem):
     """The rows of all systems, one after another, without copying them."""
@@ -255,16 +263,7 @@ class StoredTexts(_ReadOnDemand[Texts]):
         for part in self.parts:
             found = part.select(_TEXTS, max(start, 0), stop)
             for content, known, output, known_output in found:
-                example = read_object(part.reader, content, known)
-                returned = read_object(part.reader, output, known_output)
+                example = part.read_object(content, known)
+                returned = part.read_object(output, known_output)
                 yield Texts(example, returned if example is not None else None)
             start, stop = start - len(part), stop - len(part)
-
-
-def read_object(reader: Reader, text: Any, known: Any) -> Mapping[str, Any] | None:
-    """A stored object; None if it is absent, damaged or something else."""
-    if isinstance(text, str) and checksum(text) == known:
-        with contained():
-            value = reader.decode(text)
-            return value if isinstance(value, dict) else None
-    return None

@@ -279,6 +279,11 @@ def is_file(text: str) -> bool:
     return False
 
 
+def is_result(text: str) -> bool:
+    """As `is_file`, but the file is a result as JSON, not one that `cb runs export` wrote."""
+    return is_file(text) and not is_exported(Path(text))
+
+
 def is_exported(path: Path) -> bool:
     """Whether a file is one that `cb runs export` wrote."""
     try:

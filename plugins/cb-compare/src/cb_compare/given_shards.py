@@ -13,7 +13,7 @@ import attrs
 from cb_compare.sharding import Shard
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.results import EvalResult, EvalRow, RunConfig
-from cbcore.store.saved_runs import SavedRun, find_run, is_exported, is_file, saved_runs
+from cbcore.store.saved_runs import SavedRun, find_run, is_result, saved_runs
 
 _MAY_DIFFER = frozenset(
     {
@@ -77,7 +77,7 @@ class GivenShard:
 
 def find_shard(text: str, cache_dir: str | Path) -> GivenShard:
     """The shard that is meant: a run of the store, an exported run, or a saved result."""
-    if is_file(text) and not is_exported(Path(text)):
+    if is_result(text):
         result = EvalResult.load(text)
         state = result.config.get("state", "finished")
         shard = _read_shard(text, result.config)

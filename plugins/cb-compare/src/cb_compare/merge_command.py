@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cbcore.cli.click_options import setting_flags
 from cbcore.cli.kit import (
     Settings,
     cache_option,
     echo,
     execute_and_report,
     make_outputs,
+    output_option,
     pass_settings,
     shared_options,
 )
-from cbcore.settings import RunSettings
-from cbcore.settings.options import options_of
 
 if TYPE_CHECKING:
     from cbcore.results import EvalResult
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Shards from files may name programs, addresses and folders, as your own can.",
 )
-@setting_flags([options_of(RunSettings)["outputs"]])
+@output_option
 @cache_option
 @shared_options
 @pass_settings

@@ -133,11 +133,11 @@ class NamedDataset:
     """A dataset by name, `name:config` or file, whose rows are tagged as the user wrote it."""
 
     def __init__(self, spec: str) -> None:
-        from cbcore import specs
+        from cbcore.specs import parse_dataset
         from context_bench import registry
         from context_bench.datasets.loaders import chosen_as_before
 
-        parsed = specs.parse_dataset(spec)
+        parsed = parse_dataset(spec)
         chosen = chosen_as_before(parsed.name, {}) if parsed.config is None else {}
         self.name = spec
         self._examples = registry.load_dataset(spec, **{**chosen, **parsed.params})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -69,12 +68,9 @@ def _read_config(run: str, cache_dir: str) -> RunConfig:
     """The configuration in a result file or in the record of a saved run."""
     from cbcore.exceptions import ResultError
     from cbcore.results import EvalResult
-    from cbcore.store.saved_runs import find_run, is_exported, is_file
+    from cbcore.store.saved_runs import find_run, is_result
 
-    if is_file(run) and not is_exported(Path(run)):
-        config = EvalResult.load(run).config
-    else:
-        config = find_run(run, cache_dir).config
+    config = EvalResult.load(run).config if is_result(run) else find_run(run, cache_dir).config
     if not isinstance(config.get("cbcore"), str):
         raise ResultError(f"{run} does not name what made it.", hint="Was it written by `cb run`?")
     return config

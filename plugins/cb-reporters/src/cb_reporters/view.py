@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from cb_reporters import formats
 from cb_reporters.formats import ABSENT, UNBOUNDED, Format
-from cbcore import names
+from cbcore.names import plural
 from cbcore.results import Counts, EvalResult
 from cbcore.stats import Estimate
 
@@ -380,7 +380,7 @@ def _title(result: EvalResult, systems: Sequence[str]) -> str:
     recorded = components(result.config, "datasets")
     datasets = [str(c.get("name")) for c in recorded]
     settings = result.config.get("settings") or {}
-    options = {names.plural(name): name for name in settings}
+    options = {plural(name): name for name in settings}
     for name, section in result.sections.items():
         if not section.names_data:
             continue

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cbcore import hookimpl
 from cbcore.exceptions import UsageError
-from cbcore.specs import Spec, may_be_sweep
+from cbcore.specs import Spec
 
 if TYPE_CHECKING:
     from cbcore.protocols import Run
@@ -66,5 +66,4 @@ def cb_summarize(run: Run, result: EvalResult) -> None:
 def _may_be_swept(wanted: Any) -> bool:
     if not isinstance(wanted, Spec):
         return isinstance(wanted, str)
-    values = (wanted.config, *wanted.params.values())
-    return bool(wanted.label) or any(map(may_be_sweep, values))
+    return bool(wanted.label or wanted.several)

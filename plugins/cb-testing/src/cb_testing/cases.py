@@ -15,7 +15,7 @@ from typing import Any, TypedDict
 
 import attrs
 
-from cbcore import binding
+from cbcore.binding import make
 from cbcore.components import Component
 from cbcore.exceptions import CBError, UsageError
 from cbcore.introspection import parameters_of, signature_of
@@ -96,9 +96,9 @@ class Case:
         """A new instance, with some parameters changed."""
         spec = Spec(self.component.name, params={**self.params, **changes})
         if self.component.kind != "dataset":
-            return binding.make(spec, self.target)
+            return make(spec, self.target)
         with limited_calls():
-            return binding.make(spec, self.target)
+            return make(spec, self.target)
 
     def call(self, direct: str, awaited: str, *arguments: Any) -> Any:
         """Call the component as a run does: by the awaited method, where it has one."""

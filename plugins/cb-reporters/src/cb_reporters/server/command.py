@@ -61,7 +61,7 @@ def _find_source(run: str | None, cache_dir: str) -> tuple[Source, str]:
     from urllib.parse import quote
 
     from cb_reporters.server.sources import FileSource, StoreSource
-    from cbcore.store.saved_runs import find_saved, is_file, saved_runs
+    from cbcore.store.saved_runs import find_run, saved_runs
 
     if run is None:
         return StoreSource(Path(cache_dir)), ""
@@ -76,12 +76,12 @@ def _find_source(run: str | None, cache_dir: str) -> tuple[Source, str]:
         if more > 0:
             echo(f"Left out {more} more files that are not results.", err=True)
         return folder, ""
-    if is_file(str(path)):
+    if path.is_file():
         files = FileSource([path])
         for entry in files.entries():
             return files, f"run/{quote(entry.id, safe='')}/"
         raise files.left_out[path]
-    saved = find_saved(run, cache_dir)
+    saved = find_run(run, cache_dir)
     return StoreSource(Path(cache_dir)), f"run/{quote(saved.run_id, safe='')}/"
 
 
