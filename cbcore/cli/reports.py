@@ -200,9 +200,11 @@ def reporting(outputs: Sequence[Output]) -> Iterator[Callable[[EvalResult], None
         raise_if_incomplete(result)
 
 
-def execute_and_report(execute: Callable[[], EvalResult], outputs: Sequence[Output]) -> None:
-    """Execute a run and write its reports, also if it ends early."""
-    with reporting(outputs) as report:
+def execute_and_report(
+    settings: Settings, execute: Callable[[], EvalResult], outputs: Sequence[str]
+) -> None:
+    """Execute a run and write the reports that `--output` names, also if it ends early."""
+    with reporting(make_outputs(settings, outputs)) as report:
         report(execute())
 
 

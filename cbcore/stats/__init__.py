@@ -11,7 +11,6 @@ from cbcore.stats.estimates import (
     FEWEST_UNITS,
     Estimate,
     clustered_wilson,
-    paired_mean_of,
     quantile_at,
     wilson,
 )
@@ -20,8 +19,6 @@ from cbcore.stats.measured import (
     Measured,
     Terms,
     Units,
-    measured_mean,
-    measured_ratio,
 )
 from cbcore.stats.paired import (
     difference_of,
@@ -42,9 +39,6 @@ __all__ = (
     "difference_of",
     "examples_needed",
     "holm",
-    "measured_mean",
-    "measured_ratio",
-    "paired_mean_of",
     "paired_p_value",
     "quantile_at",
     "t_quantile",

@@ -208,34 +208,36 @@ class Measured(float):
         self.better = better
         return self
 
+    @classmethod
+    def mean(
+        cls,
+        values: Sequence[float],
+        *,
+        better: Better = "higher",
+        kind: Kind | None = None,
+        positions: Sequence[int] | None = None,
+    ) -> Measured:
+        """The mean of one value for each row, NaN for rows that do not count.
+
+        `kind` says what the values can be, so that no interval goes beyond it. `positions` says
+        which rows they are of, if not of all.
+        """
+        return cls(Terms(values, kind=kind, positions=positions), better=better)
+
+    @classmethod
+    def ratio(
+        cls,
+        numerators: Sequence[float],
+        denominators: Sequence[float],
+        *,
+        better: Better = None,
+        kind: Literal["score"] | None = None,
+    ) -> Measured:
+        """Σ numerators / Σ denominators; a numerator of NaN for rows that do not count.
+
+        `kind` says that both are scores between 0 and 1, so that rare differences are allowed for.
+        """
+        return cls(Terms(numerators, denominators, kind), better=better)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return functools.partial(Measured, better=self.better), (self.terms,)
-
-
-def measured_mean(
-    values: Sequence[float],
-    *,
-    better: Better = "higher",
-    kind: Kind | None = None,
-    positions: Sequence[int] | None = None,
-) -> Measured:
-    """The mean of one value for each row, NaN for rows that do not count.
-
-    `kind` says what the values can be, so that no interval goes beyond it. `positions` says
-    which rows they are of, if not of all.
-    """
-    return Measured(Terms(values, kind=kind, positions=positions), better=better)
-
-
-def measured_ratio(
-    numerators: Sequence[float],
-    denominators: Sequence[float],
-    *,
-    better: Better = None,
-    kind: Literal["score"] | None = None,
-) -> Measured:
-    """Σ numerators / Σ denominators; a numerator of NaN for rows that do not count.
-
-    `kind` says that both are scores between 0 and 1, so that rare differences are allowed for.
-    """
-    return Measured(Terms(numerators, denominators, kind), better=better)

@@ -19,7 +19,7 @@ from cb_metrics import (
 )
 from cbcore.results import EvalRow
 from cbcore.results.summary import sum_up
-from cbcore.stats import measured_mean, measured_ratio
+from cbcore.stats import Measured
 from cbcore.stats.estimates import mean_of
 
 SCORES = [1.0, 0.0, 0.5, 1.0, None, 0.8]
@@ -35,11 +35,11 @@ def rows(**common):
 
 
 def rate_of(values):
-    return measured_mean(values, kind="rate").terms.estimate()
+    return Measured.mean(values, kind="rate").terms.estimate()
 
 
 def ratio_of(numerators, denominators):
-    return measured_ratio(numerators, denominators).terms.estimate()
+    return Measured.ratio(numerators, denominators).terms.estimate()
 
 
 def estimates(*metrics, of=None):

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cbcore.results import EvalRow
-from cbcore.stats import Units, measured_mean, measured_ratio
+from cbcore.stats import Measured, Units
 from cbcore.stats.estimates import mean_of, rate_of, ratio_of
 from cbcore.stats.measured import Terms
 
@@ -119,12 +119,12 @@ def test_rows_of_a_cluster_hang_together_and_others_stand_for_themselves():
 
 def test_rows_without_a_term_do_not_count():
     """NaN stands for them, and so the order of the rows is kept."""
-    value = measured_mean([1.0, math.nan, 0.0, 1.0])
+    value = Measured.mean([1.0, math.nan, 0.0, 1.0])
     assert float(value) == pytest.approx(2 / 3)
     assert value.terms.estimate().n == 3
-    ratio = measured_ratio([1.0, math.nan, 3.0], [2.0, 5.0, 2.0])
+    ratio = Measured.ratio([1.0, math.nan, 3.0], [2.0, 5.0, 2.0])
     assert float(ratio) == 1.0
-    assert math.isnan(measured_mean([math.nan]))
+    assert math.isnan(Measured.mean([math.nan]))
 
 
 @pytest.mark.parametrize(

@@ -21,14 +21,7 @@ from cbcore.names import hint
 from cbcore.results import EvalResult, EvalRow, RowsBySystem
 from cbcore.results.verdicts import Statements
 from cbcore.results.verdicts import Verdict as Statement
-from cbcore.stats import (
-    Terms,
-    Units,
-    difference_of,
-    examples_needed,
-    holm,
-    paired_mean_of,
-)
+from cbcore.stats import Estimate, Terms, Units, difference_of, examples_needed, holm
 
 MOST_EXAMPLES = 5
 """How many of the examples behind a regression are named."""
@@ -311,7 +304,7 @@ def _comparison(
             None
             if margin is None
             else judge(
-                *(estimate, paired_mean_of(differences, groups, reach=reach)),
+                *(estimate, Estimate.of_differences(differences, groups, reach=reach)),
                 *(found.n_units - 1, margin),
                 alpha=options.alpha,
                 power=options.power,

@@ -11,7 +11,7 @@ import attrs
 from cbcore.results import EvalRow
 from cbcore.results.verdicts import ContextTotals
 from cbcore.scoring import overlap_f1
-from cbcore.stats import measured_mean
+from cbcore.stats import Measured
 
 
 @attrs.frozen
@@ -46,7 +46,7 @@ class AnswerAgreement:
         theirs = dict(answers[base]) if base is not None else {}
         return {
             system: {
-                "answer_agreement": measured_mean(
+                "answer_agreement": Measured.mean(
                     [_agreement(said, theirs.get(key)) for key, said in own], kind="score"
                 )
                 if own

@@ -11,7 +11,7 @@ import attrs
 from cb_metrics.quantiles import measured_quantile
 from cb_metrics.scores import finite
 from cbcore.results import EvalRow, Section
-from cbcore.stats import Estimate, Units, measured_mean
+from cbcore.stats import Estimate, Measured, Units
 
 Better: TypeAlias = Literal["lower"] | None
 
@@ -65,7 +65,7 @@ class _Times(NamedTuple):
 
     def values(self, *, better: Better) -> dict[str, float]:
         found: dict[str, float] = {
-            "latency_mean": measured_mean(self.taken, kind="amount", better=better),
+            "latency_mean": Measured.mean(self.taken, kind="amount", better=better),
             "latency_median": measured_quantile(self.taken, 0.5),
             "latency_p95": measured_quantile(self.taken, 0.95),
             "latency_p99": measured_quantile(self.taken, 0.99),

@@ -18,13 +18,7 @@ from cb_sweeps.smallest import ALPHA, lower_bound_of, smallest_budget
 from cb_sweeps.sweeps import find_sweeps
 from cbcore.results import EvalRow, Section
 from cbcore.results.verdicts import format_p_value, too_few
-from cbcore.stats import (
-    Estimate,
-    Terms,
-    holm,
-    paired_mean_of,
-    paired_p_value,
-)
+from cbcore.stats import Estimate, Terms, holm, paired_p_value
 
 ABSENT = "–"
 _UNITS = {"output_tokens": "tokens", "latency": "seconds"}
@@ -199,7 +193,7 @@ def _compared(curves: Sequence[Curve], sample: Sample) -> list[dict[str, Any]]:
 
 def _difference(lost: Sequence[float], sample: Sample) -> Estimate | None:
     """The mean difference, with the interval of differences of which few may be other than 0."""
-    mean, steady = _mean(lost, sample), paired_mean_of(lost, sample.groups, reach=None)
+    mean, steady = _mean(lost, sample), Estimate.of_differences(lost, sample.groups, reach=None)
     if mean is None:
         return None
     return attrs.evolve(mean, interval=None if steady is None else steady.interval)

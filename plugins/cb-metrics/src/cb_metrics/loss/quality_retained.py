@@ -9,7 +9,7 @@ import attrs
 
 from cbcore.results import EvalRow
 from cbcore.results.verdicts import ContextTotals, is_blank
-from cbcore.stats import measured_ratio
+from cbcore.stats import Measured
 
 
 @attrs.frozen
@@ -67,4 +67,4 @@ def _ratio(mine: list[float], below: list[float]) -> float:
     counted = [b for a, b in zip(mine, below, strict=True) if not math.isnan(a)]
     if not counted or math.fsum(counted) <= 0 or min(counted) < 0:
         return math.nan
-    return measured_ratio(mine, below, better="higher", kind="score")
+    return Measured.ratio(mine, below, better="higher", kind="score")

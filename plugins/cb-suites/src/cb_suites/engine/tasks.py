@@ -19,7 +19,7 @@ from cb_suites.engine.harness import (
 from cb_suites.engine.model import NO_FILTER, Origin, TaskConfig
 from cb_suites.engine.settings import Settings, absolute
 from cbcore.boundary import at_boundary
-from cbcore.files import FILE_SUFFIXES
+from cbcore.files import FileDataset
 from cbcore.specs import Spec, parse_dataset
 
 ASKED_FORMAT = "@format"
@@ -194,7 +194,7 @@ def _existing(files: Any, place: Origin) -> Any:
         return [_existing(value, place) for value in files]
     if isinstance(files, str) and place.file and "://" not in files:
         path = absolute(files, place)
-        if path.suffix.lower() in FILE_SUFFIXES and path.is_file():
+        if path.suffix.lower() in FileDataset.suffixes and path.is_file():
             return str(path)
     return files
 
