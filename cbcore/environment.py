@@ -10,6 +10,8 @@ from typing import Any
 
 import cbcore
 
+__all__ = ()
+
 _ENDED = (b"Z", b"X")
 
 

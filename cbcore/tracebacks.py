@@ -10,6 +10,8 @@ from cbcore.boundary import contained
 from cbcore.exceptions import CBError
 from cbcore.secrets import redact
 
+__all__ = ()
+
 _MOST_FRAMES = 20
 """Of each exception in the chain, the last ones."""
 _MOST_CHARACTERS = 6000

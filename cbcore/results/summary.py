@@ -19,7 +19,8 @@ from cbcore.results.verdicts import (
     find_ties,
     verdicts_of,
 )
-from cbcore.stats import FEW_CLUSTERS, FEWEST_UNITS, Estimate, Measured, Units
+from cbcore.stats import Estimate, Measured, Units
+from cbcore.stats.estimates import FEW_CLUSTERS, FEWEST_UNITS
 
 if TYPE_CHECKING:
     from cbcore.results.eval_result import RunConfig

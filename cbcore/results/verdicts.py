@@ -16,8 +16,6 @@ from cbcore.stats.measured import Terms
 from cbcore.stats.paired import Difference, difference_of, examples_needed, holm
 
 __all__ = (
-    "ALPHA",
-    "THRESHOLD",
     "ContextTotals",
     "Statements",
     "Verdict",

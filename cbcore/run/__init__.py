@@ -1,1 +1,3 @@
 """The run: every system on every benchmark, into rows."""
+
+__all__ = ()

@@ -23,6 +23,8 @@ from cbcore.exceptions import CBError, DataError
 from cbcore.json_data import to_json
 from cbcore.store.database import digest
 
+__all__ = ("NumberedExample",)
+
 _ATOMS = frozenset({str, int, float, bool, type(None), bytes})
 _SOMETHING_TO_WORK_ON = (*FORMS, "question", "turns")
 _MOST_NAMED = 3

@@ -14,6 +14,8 @@ from cbcore.boundary import at_boundary, contained
 from cbcore.exceptions import CBError, RunError
 from cbcore.protocols import WorkerLost
 
+__all__ = ("ThreadedPool",)
+
 _MOST_FAILED_STARTS = 3
 _CLOSE_S = 5.0
 _EXPECTED = (CBError, WorkerLost)

@@ -35,6 +35,8 @@ from cbcore.tracebacks import format_traceback, note_traceback
 if TYPE_CHECKING:
     from cbcore.run.pair import Attempt
 
+__all__ = ("open_worker", "pack_task", "pack_worker", "print_to_stderr", "read_reply")
+
 _BY_SPEC = "Give it by a spec, as in py:./file.py:Name, or leave --executor out."
 
 

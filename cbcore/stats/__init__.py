@@ -7,8 +7,6 @@ import. The formulas and their sources are in `docs/explanation/statistics.md`.
 
 from cbcore.stats.distributions import t_quantile, t_two_sided
 from cbcore.stats.estimates import (
-    FEW_CLUSTERS,
-    FEWEST_UNITS,
     Estimate,
     clustered_wilson,
     quantile_at,
@@ -29,8 +27,6 @@ from cbcore.stats.paired import (
 
 __all__ = (
     "CLUSTER",
-    "FEWEST_UNITS",
-    "FEW_CLUSTERS",
     "Estimate",
     "Measured",
     "Terms",

@@ -23,6 +23,8 @@ from zlib import crc32
 from cbcore.exceptions import StoreError
 from cbcore.json_data import from_json, to_json
 
+__all__ = ("Store",)
+
 FILE_NAME = "runs.sqlite3"
 _OLD_FILE_NAME = "store.sqlite3"
 SCHEMA_VERSION = 1

@@ -36,6 +36,8 @@ from cbcore.store.own_code import (
 )
 from cbcore.store.stand_ins import StoredSystem
 
+__all__ = ("Identities",)
+
 _SCHEME = 5
 """Increased whenever keys mean something else, so that no earlier key is found."""
 _MAX_DEPTH = 8

@@ -20,6 +20,8 @@ import cbcore
 from cbcore.boundary import contained
 from cbcore.store.database import digest
 
+__all__ = ("UnidentifiedError",)
+
 _BY_NAME = {"__import__", "import_module", "run_module", "run_path", "spec_from_file_location"}
 """Functions that import what a text says."""
 

@@ -16,6 +16,8 @@ from cbcore.secrets import are_known, hide
 from cbcore.stats import CLUSTER
 from cbcore.store.database import LONG_TEXT, Reader, Store, checksum
 
+__all__ = ("JoinedRows", "StoredRows", "StoredTexts")
+
 _Item = TypeVar("_Item")
 
 _COLUMNS = (

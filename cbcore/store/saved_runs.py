@@ -25,6 +25,8 @@ from cbcore.secrets import hide
 from cbcore.store.database import Store, checksum, find_store, open_reader
 from cbcore.store.rows import COPY_ROWS, JoinedRows, StoredRows, StoredTexts
 
+__all__ = ("SavedRun", "find_run", "is_result", "saved_runs")
+
 RESUMABLE_STATES = ("running", "interrupted", "failed")
 _OWN = ("run_id", "started", "settings")
 """Keys of a configuration that are attributes of the run."""

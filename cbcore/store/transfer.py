@@ -27,6 +27,8 @@ from cbcore.store.database import (
 )
 from cbcore.store.saved_runs import RESUMABLE_STATES, SavedRun, saved_runs
 
+__all__ = ("import_run", "remove_runs")
+
 _TABLES = {
     "rows": "SELECT * FROM rows WHERE run_id=?",
     "examples": """SELECT * FROM examples
