@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import cbcore
-from cbcore import provenance, specs
+from cbcore import provenance
 from cbcore.assembly.builder import Builder
 from cbcore.assembly.fields import Layout
 from cbcore.assembly.main_score import (
@@ -119,13 +119,13 @@ def compose(
 
 def parse_specs(settings: RunSettings) -> None:
     """Replace texts that name components by specs; a system becomes a list of its stages."""
-    settings.systems = [_parse(specs.parse_chain, one) for one in settings.systems]
-    settings.datasets = [_parse(specs.parse_dataset, one) for one in settings.datasets]
+    settings.systems = [_parse(Spec.parse_chain, one) for one in settings.systems]
+    settings.datasets = [_parse(Spec.parse_dataset, one) for one in settings.datasets]
     for name in ("evaluators", "added_evaluators", "metrics", "added_metrics"):
         if (wanted := getattr(settings, name)) is not None:
-            setattr(settings, name, [_parse(specs.parse, one) for one in wanted])
-    settings.tokenizer = _parse(specs.parse, settings.tokenizer)
-    settings.executor = _parse(specs.parse, settings.executor)
+            setattr(settings, name, [_parse(Spec.parse, one) for one in wanted])
+    settings.tokenizer = _parse(Spec.parse, settings.tokenizer)
+    settings.executor = _parse(Spec.parse, settings.executor)
 
 
 def _parse(parse: Callable[[str], Any], wanted: Any) -> Any:

@@ -24,7 +24,6 @@ from typing import Any
 
 import attrs
 
-from cbcore import specs
 from cbcore.exceptions import ConfigError, UsageError
 from cbcore.names import hint
 from cbcore.secrets import expand_variables, notice_parameters, visible
@@ -204,9 +203,9 @@ def _spec(path: str, key: str, item: Any) -> Any:
     """
     text, params = (item, {}) if isinstance(item, str) else _one_pair(path, key, item)
     if key == "systems":
-        stages = specs.parse_chain(text)
+        stages = Spec.parse_chain(text)
     else:
-        stages = [specs.parse_dataset(text) if key == "datasets" else specs.parse(text)]
+        stages = [Spec.parse_dataset(text) if key == "datasets" else Spec.parse(text)]
     last = stages[-1]
     given = {str(name).replace("-", "_"): value for name, value in params.items()}
     twice = [name for name in given if name in last.params]

@@ -17,7 +17,7 @@ from cbcore.exceptions import DataError, MissingExtraError, UsageError
 from cbcore.files import FileDataset, RemoteFile, is_address
 from cbcore.kept import find_kept
 from cbcore.settings.run_file_paths import move_paths
-from cbcore.specs import Spec, parse_dataset
+from cbcore.specs import Spec
 
 ROWS = [{"id": f"q{i}", "context": f"The number is {i}.", "answer": str(i)} for i in range(5)]
 SECRET = "kR7pQ2vX9mZ4tW8s"
@@ -212,9 +212,9 @@ def test_a_package_that_is_missing_behind_it_is_named():
 )
 def test_a_spec_that_is_an_address_is_a_file(text, path):
     """With its parameters behind it; a name with a config is none."""
-    spec = parse_dataset(text)
+    spec = Spec.parse_dataset(text)
     assert (spec.name, spec.config) == ("file", path)
-    assert parse_dataset("mine:x").name == "mine"
+    assert Spec.parse_dataset("mine:x").name == "mine"
     assert not is_address("mine:x")
 
 

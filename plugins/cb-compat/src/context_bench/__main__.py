@@ -133,11 +133,11 @@ class NamedDataset:
     """A dataset by name, `name:config` or file, whose rows are tagged as the user wrote it."""
 
     def __init__(self, spec: str) -> None:
-        from cbcore.specs import parse_dataset
+        from cbcore.specs import Spec
         from context_bench import registry
         from context_bench.datasets.loaders import chosen_as_before
 
-        parsed = parse_dataset(spec)
+        parsed = Spec.parse_dataset(spec)
         chosen = chosen_as_before(parsed.name, {}) if parsed.config is None else {}
         self.name = spec
         self._examples = registry.load_dataset(spec, **{**chosen, **parsed.params})

@@ -90,9 +90,9 @@ class Chosen:
 
     def __init__(self, spec: str, types: list[str] | None, n: int | None) -> None:
         from cbcore.registry import load_dataset
-        from cbcore.specs import parse_dataset
+        from cbcore.specs import Spec
 
-        self.name = parse_dataset(spec).default_label
+        self.name = Spec.parse_dataset(spec).default_label
         self._examples = load_dataset(spec)
         self._types = types
         self._n = n

@@ -10,7 +10,7 @@ import attrs
 
 from cbcore.results import EvalRow
 from cbcore.results.verdicts import ContextTotals
-from cbcore.scoring import overlap_f1
+from cbcore.scoring import overlap_scores
 from cbcore.stats import Measured
 
 
@@ -60,4 +60,4 @@ def _agreement(one: str | None, other: str | None) -> float:
     if one is None or other is None:
         return math.nan
     first, second = (re.findall(r"\w+", text.casefold()) for text in (one, other))
-    return overlap_f1(first, second) if first or second else 1.0
+    return overlap_scores(first, second).f1 if first or second else 1.0

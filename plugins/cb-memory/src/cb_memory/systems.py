@@ -17,7 +17,7 @@ from cbcore.assembly import Builder, Built
 from cbcore.boundary import contained
 from cbcore.exceptions import ParameterError, UsageError
 from cbcore.settings import RunSettings
-from cbcore.specs import Spec, parse_chain
+from cbcore.specs import Spec
 from cbcore.store.identity import Identities
 
 _FOUND = "evidence_recall"
@@ -105,7 +105,7 @@ def _build_memory(builder: Builder, wanted: Any) -> tuple[Built, Callable[[], An
 def stages(wanted: Any) -> list[Any]:
     """A memory and its readers: from a chain, from a run file's mapping, or from a list."""
     if isinstance(wanted, str):
-        return list(parse_chain(wanted))
+        return list(Spec.parse_chain(wanted))
     if isinstance(wanted, dict):
         return _from_mapping(wanted)
     if isinstance(wanted, list | tuple) and wanted:
@@ -119,7 +119,7 @@ def _from_mapping(wanted: dict[Any, Any]) -> list[Any]:
     if len(wanted) == 1:
         ((text, params),) = wanted.items()
         if isinstance(text, str) and (params is None or isinstance(params, dict)):
-            found = parse_chain(text)
+            found = Spec.parse_chain(text)
             last = found[-1]
             found[-1] = Spec(last.name, last.config, {**last.params, **(params or {})})
             return list(found)

@@ -24,7 +24,7 @@ from cb_sweeps.sweeps import TAG
 from cbcore.assembly import Builder
 from cbcore.binding import convert, parts_of
 from cbcore.exceptions import SpecError, UnknownComponentError, UsageError
-from cbcore.specs import Spec, parse_chain, parse_dataset
+from cbcore.specs import Spec
 
 MOST_POINTS = 1_000
 
@@ -69,7 +69,7 @@ def expand(builder: Builder, kind: str, wanted: Iterable[Any]) -> list[Any]:
 def _stages_of(kind: str, wanted: Any) -> list[Spec]:
     """The stages of a system or dataset; none if one of them is an object."""
     if isinstance(wanted, str):
-        return parse_chain(wanted) if kind == "system" else [parse_dataset(wanted)]
+        return Spec.parse_chain(wanted) if kind == "system" else [Spec.parse_dataset(wanted)]
     stages = wanted if isinstance(wanted, list) else [wanted]
     return stages if all(isinstance(stage, Spec) for stage in stages) else []
 

@@ -15,7 +15,7 @@ from cbcore.exceptions import SpecError
 from cbcore.json_data import to_json_safe
 from cbcore.results import EvalResult
 from cbcore.settings import RunSettings
-from cbcore.specs import parse_chain
+from cbcore.specs import Spec
 
 _KINDS = {
     "systems": "system",
@@ -187,7 +187,7 @@ def _spec_text(value: Any) -> str:
     if isinstance(value, Mapping) and len(value) == 1:
         ((text, params),) = value.items()
         with contextlib.suppress(SpecError, TypeError):
-            *stages, last = parse_chain(text)
+            *stages, last = Spec.parse_chain(text)
             last = attrs.evolve(last, params={**last.params, **(params or {})})
             return " | ".join(map(str, [*stages, last]))
     return str(value)

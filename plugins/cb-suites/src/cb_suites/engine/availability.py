@@ -18,7 +18,7 @@ from cbcore.components import Component
 from cbcore.exceptions import CBError, UnknownComponentError
 from cbcore.names import asking
 from cbcore.plugins import Catalog, default_catalog
-from cbcore.specs import Spec, parse, parse_dataset
+from cbcore.specs import Spec
 
 
 @attrs.frozen
@@ -77,7 +77,7 @@ class Catalogue:
     def dataset_need(self, text: str) -> Need | None:
         """What a dataset spec lacks to be loaded. A file is looked for by its full path."""
         try:
-            spec = parse_dataset(text)
+            spec = Spec.parse_dataset(text)
         except CBError as error:
             return Need("dataset", text, reason=error.message)
         if spec.name == "file" and spec.config:
@@ -125,7 +125,7 @@ class Catalogue:
         """The evaluators that are used when the task names none."""
         dataset: Any = None
         if config.dataset is not None:
-            dataset = self._component("dataset", parse_dataset(config.dataset))
+            dataset = self._component("dataset", Spec.parse_dataset(config.dataset))
         tasks = getattr(dataset, "tasks", None) or ("qa",)
         known = self.catalog.components("evaluator")
         described = [self._component("evaluator", Spec(c.qualified_name)) for c in known]
@@ -146,7 +146,7 @@ class Catalogue:
         """A component, described; a need where it cannot be had; an object as it is."""
         if not isinstance(wanted, str | Spec):
             return wanted
-        spec = parse(wanted) if isinstance(wanted, str) else wanted
+        spec = Spec.parse(wanted) if isinstance(wanted, str) else wanted
         key = (kind, spec.name)
         if key not in self._found:
             try:

@@ -15,7 +15,7 @@ from cb_suites.engine.model import Origin
 from cb_suites.engine.settings import Settings
 from cbcore.exceptions import ConfigError, SpecError
 from cbcore.names import hint
-from cbcore.specs import Spec, parse
+from cbcore.specs import Spec
 
 Check = Callable[[Any], Any]
 
@@ -275,7 +275,7 @@ def _component_spec(key: str, item: Any, place: Origin) -> Any:
         raise problem(place, f"{key}: {short(item)} is neither a name nor a name with parameters")
     if not isinstance(params, Mapping):
         raise problem(place, f"{key}: the parameters of {item} must be keys with values")
-    spec = read_spec(item, parse, place)
+    spec = read_spec(item, Spec.parse, place)
     given = {str(name).replace("-", "_"): param for name, param in params.items()}
     if place.file is not None and "allow_unsandboxed" in {*spec.params, *given}:
         raise problem(
@@ -289,7 +289,7 @@ def _component_spec(key: str, item: Any, place: Origin) -> Any:
 def read_spec(text: str, parse: Callable[[str], Spec], place: Origin) -> Spec:
     """A spec string of a suite file. Code cannot be named in it."""
     try:
-        spec = parse(text)
+        spec = Spec.parse(text)
     except SpecError as error:
         raise problem(place, error.message, error.hint) from error
     if spec.name == "py" and place.file is not None:

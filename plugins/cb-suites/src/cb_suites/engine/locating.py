@@ -18,7 +18,7 @@ from cb_suites.engine.model import TaskConfig
 from cbcore.exceptions import ConfigError
 from cbcore.files import FileDataset
 from cbcore.hf import HubDataset
-from cbcore.specs import Spec, parse_dataset
+from cbcore.specs import Spec
 
 LOCAL_FORMATS = ("json", "csv", "parquet")
 """Values of `dataset_path` that mean: the files named in `dataset_kwargs.data_files`."""
@@ -48,7 +48,7 @@ def dataset_of(config: TaskConfig, split: str | None) -> Any:
     if config.task_class is not None:
         return ClassDocuments(made_task(config), split)
     if config.dataset is not None:
-        return _with_split(config, parse_dataset(config.dataset), split)
+        return _with_split(config, Spec.parse_dataset(config.dataset), split)
     if config.dataset_path is None:
         raise ConfigError(
             str(config.origin), f"task {config.name!r} has no dataset", hint="add dataset: NAME"

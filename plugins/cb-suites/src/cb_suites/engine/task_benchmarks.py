@@ -23,7 +23,7 @@ from cbcore.columns import map_columns
 from cbcore.exceptions import UsageError
 from cbcore.provenance import describe
 from cbcore.settings import RunSettings
-from cbcore.specs import Spec, parse
+from cbcore.specs import Spec
 
 _F1 = "f1"
 
@@ -197,10 +197,10 @@ def _read_declared(evaluator: Built, field: str) -> Sequence[str]:
 def _evaluator_spec(wanted: Any) -> Any:
     """`name`, `name:key=value` or `{name: {key: value}}` as a spec; objects as they are."""
     if isinstance(wanted, str):
-        return parse(wanted)
+        return Spec.parse(wanted)
     if isinstance(wanted, Mapping) and len(wanted) == 1:
         ((text, params),) = wanted.items()
-        spec = parse(str(text))
+        spec = Spec.parse(str(text))
         return attrs.evolve(spec, params={**spec.params, **(params or {})})
     return wanted
 

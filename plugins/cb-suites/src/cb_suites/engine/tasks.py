@@ -20,7 +20,7 @@ from cb_suites.engine.model import NO_FILTER, Origin, TaskConfig
 from cb_suites.engine.settings import Settings, absolute
 from cbcore.boundary import at_boundary
 from cbcore.files import FileDataset
-from cbcore.specs import Spec, parse_dataset
+from cbcore.specs import Spec
 
 ASKED_FORMAT = "@format"
 """The key under which `name@format` travels with other overrides. Files cannot write it."""
@@ -180,7 +180,7 @@ def _data(given: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
 
 
 def _beside(text: str, place: Origin) -> str:
-    spec = read_spec(text, parse_dataset, place)
+    spec = read_spec(text, Spec.parse_dataset, place)
     if spec.name != "file" or not spec.config or place.file is None:
         return text
     return str(Spec("file", str(absolute(spec.config, place)), spec.params))
