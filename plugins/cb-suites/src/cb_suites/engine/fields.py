@@ -289,7 +289,7 @@ def _component_spec(key: str, item: Any, place: Origin) -> Any:
 def read_spec(text: str, parse: Callable[[str], Spec], place: Origin) -> Spec:
     """A spec string of a suite file. Code cannot be named in it."""
     try:
-        spec = Spec.parse(text)
+        spec = parse(text)
     except SpecError as error:
         raise problem(place, error.message, error.hint) from error
     if spec.name == "py" and place.file is not None:
