@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cbcore import binding, specs
+from cbcore import binding
 from cbcore.exceptions import UsageError
 from cbcore.plugins import Catalog
 from cbcore.settings import RunSettings
@@ -187,7 +187,7 @@ def test_every_name_is_looked_up_and_every_spec_parsed_once(monkeypatch):
         return parse(text)
 
     monkeypatch.setattr(Catalog, "find", find_and_note)
-    monkeypatch.setattr(specs, "parse", parse_and_note)
+    monkeypatch.setattr(Spec, "parse", staticmethod(parse_and_note))
     settings = RunSettings(
         systems=["bm25:max_tokens=150 | extractive"], datasets=["hotpotqa:sample"]
     )
