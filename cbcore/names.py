@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Callable, Iterable
 
-__all__ = ("canonical", "hint", "is_valid", "near_matches", "plural")
+__all__ = ("asking", "canonical", "hint", "is_valid", "near_matches", "plural")
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?\Z")
 _SEPARATORS = re.compile(r"[-_.]+")

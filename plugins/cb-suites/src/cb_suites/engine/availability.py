@@ -16,6 +16,7 @@ from cb_suites.engine.running import format_name
 from cb_suites.harness.metrics import BY_DEFAULT
 from cbcore.components import Component
 from cbcore.exceptions import CBError, UnknownComponentError
+from cbcore.names import asking
 from cbcore.plugins import Catalog, default_catalog
 from cbcore.specs import Spec
 
@@ -37,7 +38,7 @@ class Need:
     def remedy(self) -> str:
         if self.package:
             return f"pip install {self.package}"
-        return f"did you mean {' or '.join(self.near)}?" if self.near else ""
+        return asking(self.near)
 
     def __str__(self) -> str:
         text = f"{self.kind} {self.name!r}: {self.reason or 'not installed'}"
