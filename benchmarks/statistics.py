@@ -74,9 +74,9 @@ class Quality:
     score_field = "f1"
 
     def compute(self, rows: Iterable[Any]) -> dict[str, float]:
-        from cbcore.stats import measured_mean
+        from cbcore.stats import Measured
 
-        return {"mean_score": measured_mean([row.scores["f1"] for row in rows], kind="score")}
+        return {"mean_score": Measured.mean([row.scores["f1"] for row in rows], kind="score")}
 
 
 def equal_systems(n_systems: int, n: int, scores: Callable[..., list[float]]) -> Any:
@@ -156,7 +156,6 @@ def covers_saved(n: int, deviation: float, *, rare: bool = False) -> Draw:
     """Whether the interval of tokens saved holds the true share, of lognormal lengths."""
     from cb_metrics.tokens import CompressionRatio
     from cbcore.results import EvalRow
-    from cbcore.stats import estimate_of
 
     def row(chance: random.Random) -> tuple[float, float]:
         length = math.exp(chance.gauss(6, deviation))
@@ -170,7 +169,7 @@ def covers_saved(n: int, deviation: float, *, rare: bool = False) -> Draw:
     def draw(chance: random.Random) -> bool | None:
         rows = [EvalRow("s", i, {}, *row(chance)) for i in range(n)]
         value = CompressionRatio().compute(rows)["compression_ratio"]
-        found = estimate_of(value.terms)
+        found = value.terms.estimate()
         if found is None or found.interval is None:
             return None
         return found.interval[0] <= truth <= found.interval[1]
@@ -214,13 +213,14 @@ def calls_a_gain(n: int, chances: Sequence[tuple[float, float]]) -> Draw:
 def calls_no_worse(n: int, margin: float, chances: Sequence[tuple[float, float]]) -> Draw:
     """Whether a loss of the margin is said to be ruled out."""
     from cb_compare.noninferiority import judge
-    from cbcore.stats import mean_of, paired_mean_of
+    from cbcore.stats import Estimate
+    from cbcore.stats.estimates import mean_of
 
     def draw(chance: random.Random) -> bool:
         lost = differences(chance, n, chances)
         seen = mean_of(lost)
         assert seen is not None
-        return judge(seen, paired_mean_of(lost), n - 1, margin).verdict == "yes"
+        return judge(seen, Estimate.of_differences(lost), n - 1, margin).verdict == "yes"
 
     return draw
 

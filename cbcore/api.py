@@ -12,24 +12,28 @@ import attrs
 
 from cbcore.assembly.builder import Builder
 from cbcore.assembly.remaking import check_untrusted, remake_metric
+from cbcore.boundary import contained
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.names import hint
 from cbcore.plugins import default_catalog
+from cbcore.plugins.manager import HookManager
 from cbcore.results import EvalResult
 from cbcore.secrets import HIDDEN, hide
-from cbcore.settings.compose import compose
+from cbcore.settings.compose import compose, configure
 from cbcore.settings.options import options_of, resolve_words
-from cbcore.settings.plugin_options import keys_by_word, plugin_options
+from cbcore.settings.plugin_options import keys_by_word, plugin_options, read_plugin_options
 from cbcore.settings.run_settings import DEFAULT_CACHE_DIR, RunSettings
 from cbcore.store.saved_runs import SavedRun, find_run
 
 if TYPE_CHECKING:
+    import pluggy
+
     from cbcore.plugins import Catalog
     from cbcore.results import RunConfig
 
     _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-__all__ = ("execute", "make_settings", "open_run")  # the others are names of `cbcore`
+__all__ = ("execute", "hooks_of", "make_settings", "open_run")  # the others are names of `cbcore`
 
 
 def _with_settings(function: _Function) -> _Function:
@@ -238,3 +242,34 @@ def metrics_of(
                 raise
             problems.append(f"left out: {error.message}")
     return metrics
+
+
+def hooks_of(
+    config: RunConfig,
+    settings: RunSettings,
+    catalog: Catalog,
+    problems: list[str],
+    *,
+    is_trusted: bool = False,
+) -> pluggy.PluginManager:
+    """The hooks of a run that a result records: plugins get its `settings`, and its options.
+
+    Options of a result that is not trusted give values only. If plugins cannot be configured, there
+    are no hooks, and the list of `problems` gets the reason.
+    """
+    before = config["settings"]
+    names = [record["name"] for record in config.get("options", ())]
+    given = {name: before[name] for name in names if name in before}
+    hooks = catalog.new_hooks()
+    check = None if is_trusted else check_untrusted
+    with contained() as attempt:
+        options = read_plugin_options(given, catalog)
+        for option, value in options.items() if check else ():
+            check_untrusted(option.flag, option.key, value, str)
+        configure(settings, options, Builder(catalog, hooks=hooks, check=check))
+        return hooks
+    advice = getattr(attempt.error, "hint", None)
+    flags = ", ".join(f"--{name.replace('_', '-')}" for name in given) or "plugins"
+    reason = f"{attempt.reason} ({advice})" if advice else attempt.reason
+    problems.append(f"sections of {flags} are left out: {reason}")
+    return HookManager()

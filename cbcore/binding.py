@@ -30,6 +30,7 @@ from cbcore.usercode import import_attribute
 __all__ = (
     "FileName",
     "Trusted",
+    "convert",
     "is_for_the_user",
     "make",
     "parts_of",

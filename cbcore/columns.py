@@ -42,8 +42,6 @@ __all__ = [
     "SUFFIX",
     "Column",
     "ColumnReader",
-    "Side",
-    "bound_to_system",
     "map_columns",
     "propose_fields",
 ]

@@ -210,6 +210,12 @@ class Built:
         name: str = hide(self.value.name)
         return name
 
+    @property
+    def tasks(self) -> Sequence[str]:
+        """The tasks of a dataset, its main one first."""
+        described = self.component.described() if self.component else None
+        return getattr(self.value, "tasks", None) or (described.tasks if described else ())
+
 
 registered: dict[tuple[str, str], Component] = {}
 """Components registered in this process, by kind and canonical name; see `cbcore.registry`."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import cbcore
 
-__all__ = ("count_processors", "describe_environment")
+__all__ = ()
 
 _ENDED = (b"Z", b"X")
 

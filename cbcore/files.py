@@ -24,7 +24,7 @@ from cbcore.exceptions import DataError, MissingExtraError, UsageError
 from cbcore.names import hint
 from cbcore.secrets import is_telling, notice, remember
 
-__all__ = ("FILE_SUFFIXES", "FileDataset")
+__all__ = ("FileDataset",)
 
 FILE_SUFFIXES = (".jsonl", ".json", ".csv", ".parquet")
 """Endings of files that can be read as data."""
@@ -42,6 +42,8 @@ class FileDataset:
 
     An empty or blank cell of a CSV or Parquet file is a missing value, None.
     """
+
+    suffixes = FILE_SUFFIXES
 
     def __init__(self, path: str) -> None:
         self.path = RemoteFile(path) if is_address(path) else Path(path).expanduser()

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from cbcore import records
 from cbcore.boundary import contained
 
-__all__ = ("attributes_without", "parameters_of", "signature_of")
+__all__ = ("attributes_without", "signature_of")
 
 
 class Parameter(NamedTuple):

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
-__all__ = ("from_json", "to_json", "to_json_safe")
+__all__ = ("to_json", "to_json_safe")
 
 MAX_DEPTH = 100
 """How deep `to_json_safe` looks into a value."""

@@ -14,7 +14,7 @@ import attrs
 
 from cbcore import names
 
-__all__ = ("KINDS", "Kind")
+__all__ = ("Kind",)
 
 _RUN = "cb run --system SYSTEM --dataset DATASET"
 
@@ -43,8 +43,6 @@ class Kind:
       rules about identity.
     - `is_tested`: a run tests these components, so `name=` renames them in results and a run
       needs data besides them.
-    - `recorded_as`: where a result keeps the records of those that it used; of kinds that plugins
-      bring, that is always `<name>_plugins`.
     """
 
     name: str
@@ -59,9 +57,6 @@ class Kind:
     template: Path | None = None
     rules: str = ""
     is_tested: bool = False
-    recorded_as: str = attrs.field(
-        default=attrs.Factory(lambda kind: f"{kind.name}_plugins", takes_self=True)
-    )
 
     @property
     def group(self) -> str:
@@ -102,7 +97,6 @@ KINDS: dict[str, Kind] = {
             methods=("__iter__",),
             is_named=False,
             example="cb run --system SYSTEM --dataset {spec}",
-            recorded_as="datasets",
         ),
         Kind(
             name="system",
@@ -111,7 +105,6 @@ KINDS: dict[str, Kind] = {
             methods=("process", "aprocess"),
             is_tested=True,
             example="cb run --system {spec} --dataset DATASET",
-            recorded_as="systems",
         ),
         Kind(
             name="evaluator",
@@ -120,7 +113,6 @@ KINDS: dict[str, Kind] = {
             "whether the evaluator is wired automatically, and what can be asked of it.",
             methods=("score", "ascore"),
             example=f"{_RUN} --evaluator {{spec}}",
-            recorded_as="evaluators",
         ),
         Kind(
             name="metric",
@@ -128,7 +120,6 @@ KINDS: dict[str, Kind] = {
             target="It makes an object with `name` and `compute` or `compare`.",
             methods=("compute", "compare"),
             example=f"{_RUN} --metric {{spec}}",
-            recorded_as="metrics",
         ),
         Kind(
             name="reporter",
@@ -142,7 +133,6 @@ KINDS: dict[str, Kind] = {
             offer="workers that make the calls: other processes, other machines",
             target="It makes an object with `name` and `open`.",
             methods=("open",),
-            recorded_as="executors",
         ),
         Kind(
             name="tokenizer",
@@ -150,7 +140,6 @@ KINDS: dict[str, Kind] = {
             target="It makes an object with `name` and `count`.",
             methods=("count",),
             example=f"{_RUN} --tokenizer {{spec}}",
-            recorded_as="tokenizers",
         ),
         Kind(
             name="command",

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from cbcore import binding, components, names, specs
+from cbcore import binding, components, names
 from cbcore.components import Component
 from cbcore.exceptions import UnknownComponentError, UsageError
 from cbcore.introspection import signature_of
@@ -101,7 +101,7 @@ def load_dataset(name: str, **parameters: Any) -> Any:
 
     `n` goes to a loader that takes it, as all keyword arguments do, and limits any dataset.
     """
-    spec = specs.parse_dataset(name)
+    spec = Spec.parse_dataset(name)
     target = registry.get("dataset", spec.name).load()
     n: Any = parameters.get("n")
     is_limited = False

@@ -1,10 +1,10 @@
 """What plugins share: token overlap, sentences, BM25, and access to response and golds.
 
-    from cbcore.scoring import golds_of, overlap_f1, response_of, squad_tokens
+    from cbcore.scoring import golds_of, overlap_scores, response_of, squad_tokens
 
 Import these instead of a copy, so that two plugins agree on what a missing response is, on what
 F1 means, and on where a sentence ends. A benchmark with a normalization of its own keeps it and
-shares the arithmetic: `overlap_f1` and `Bm25Index` take any lists of tokens.
+shares the arithmetic: `overlap_scores` and `Bm25Index` take any lists of tokens.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import string
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Number
-from typing import Any
+from typing import Any, NamedTuple
 
 from cbcore.exceptions import MissingScoreError
 
@@ -24,7 +24,6 @@ __all__ = (
     "Bm25Index",
     "golds_of",
     "is_absent",
-    "overlap_f1",
     "overlap_scores",
     "response_of",
     "split_sentences",
@@ -62,25 +61,26 @@ def squad_tokens(text: str) -> list[str]:
     return _ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split()
 
 
-def overlap_f1(found: Sequence[str], wanted: Sequence[str]) -> float:
-    """The harmonic mean of token precision and token recall; 0.0 without a common token.
+class Overlap(NamedTuple):
+    """How far two lists of tokens agree. `f1` is the harmonic mean of precision and recall."""
 
-    Two empty lists give 0.0 too: what an empty gold is worth is for the evaluator to decide.
-    """
-    return overlap_scores(found, wanted)[0]
+    f1: float
+    precision: float
+    recall: float
 
 
-def overlap_scores(found: Sequence[str], wanted: Sequence[str]) -> tuple[float, float, float]:
+def overlap_scores(found: Sequence[str], wanted: Sequence[str]) -> Overlap:
     """F1, precision and recall of the tokens; all 0.0 without a common token.
 
-    A repeated token counts as often as both lists have it.
+    A repeated token counts as often as both lists have it. Two empty lists give 0.0 too: what an
+    empty gold is worth is for the evaluator to decide.
     """
     common = _count_common(found, wanted)
     if not common:
-        return 0.0, 0.0, 0.0
+        return Overlap(0.0, 0.0, 0.0)
     # 2PR / (P + R) with P = common / found and R = common / wanted, rounded once.
     f1 = 2 * common / (len(found) + len(wanted))
-    return f1, common / len(found), common / len(wanted)
+    return Overlap(f1, common / len(found), common / len(wanted))
 
 
 def _count_common(found: Sequence[str], wanted: Sequence[str]) -> int:

@@ -24,7 +24,7 @@ from cbcore import secrets
 from cbcore.exceptions import SpecError
 from cbcore.files import FILE_SUFFIXES, is_address, notice_address
 
-__all__ = ("Spec", "parse", "parse_chain", "parse_dataset")
+__all__ = ("Spec",)
 
 # A colon ends a name (`mine:data.jsonl`), unless the text can only be a path: `./a:b.jsonl`, `C:\\`.
 # Behind the file of an address there may be a query: what signs it.
@@ -81,30 +81,53 @@ class Spec:
             return self.name
         return f"{self.name}:{secrets.redact_value('', self.config)}"
 
+    @staticmethod
+    def parse(text: str) -> Spec:
+        """Read one spec string."""
+        stripped = text.strip()
+        if not stripped:
+            raise _refused(text, "it is empty")
+        name, colon, rest = stripped.partition(":")
+        name = name.strip()
+        if not _NAME.match(name):
+            raise _refused(text, f"{name!r} is not a name")
+        if colon and not rest.strip():
+            raise _refused(text, "nothing follows the colon")
+        own = _OWN_CODE.match(rest.strip()) if name == "py" else None
+        if own is not None and own["mark"] == ":":
+            config, params = _parse_arguments(text, own["rest"])
+            return Spec(name, own["path"] if config is None else f"{own['path']}:{config}", params)
+        config, params = _parse_arguments(text, rest)
+        return Spec(name=name, config=config, params=params)
+
+    @staticmethod
+    def parse_dataset(text: str) -> Spec:
+        """Read a dataset spec, where the path of a data file is one too: it becomes `file:PATH`."""
+        if text.lstrip().startswith(("file:", "py:")):
+            return Spec.parse(text)
+        match = _PATH.match(text.strip())
+        if match is None:
+            return Spec.parse(text)
+        if is_address(match["path"]):
+            notice_address(match["path"])
+        config, params = _parse_arguments(text, match["rest"] or "")
+        if config is not None:
+            raise _refused(text, f"a data file has no config, and {config!r} is not key=value")
+        return Spec(name="file", config=match["path"], params=params)
+
+    @staticmethod
+    def parse_chain(text: str) -> list[Spec]:
+        """Read a system spec: one or more stages separated by `|`."""
+        stages = list(_split(text, "|", text))
+        if any(not stage.strip() for stage in stages):
+            raise _refused(text, "a stage of the chain is empty", hint="write stage | stage")
+        return [Spec.parse(stage) for stage in stages]
+
 
 def _refused(text: str, reason: str, hint: str | None = None) -> SpecError:
     """The error for a spec, which is shown without its secrets although it could not be read."""
     secrets.notice(text)
     return SpecError(text, reason, hint=hint)
-
-
-def parse(text: str) -> Spec:
-    """Read one spec string."""
-    stripped = text.strip()
-    if not stripped:
-        raise _refused(text, "it is empty")
-    name, colon, rest = stripped.partition(":")
-    name = name.strip()
-    if not _NAME.match(name):
-        raise _refused(text, f"{name!r} is not a name")
-    if colon and not rest.strip():
-        raise _refused(text, "nothing follows the colon")
-    own = _OWN_CODE.match(rest.strip()) if name == "py" else None
-    if own is not None and own["mark"] == ":":
-        config, params = _parse_arguments(text, own["rest"])
-        return Spec(name, own["path"] if config is None else f"{own['path']}:{config}", params)
-    config, params = _parse_arguments(text, rest)
-    return Spec(name=name, config=config, params=params)
 
 
 def own_code(config: str) -> tuple[str, str | None]:
@@ -113,29 +136,6 @@ def own_code(config: str) -> tuple[str, str | None]:
     if match is None or match["mark"] != ":":
         return config, None
     return match["path"], match["rest"]
-
-
-def parse_dataset(text: str) -> Spec:
-    """Read a dataset spec, where the path of a data file is one too: it becomes `file:PATH`."""
-    if text.lstrip().startswith(("file:", "py:")):
-        return parse(text)
-    match = _PATH.match(text.strip())
-    if match is None:
-        return parse(text)
-    if is_address(match["path"]):
-        notice_address(match["path"])
-    config, params = _parse_arguments(text, match["rest"] or "")
-    if config is not None:
-        raise _refused(text, f"a data file has no config, and {config!r} is not key=value")
-    return Spec(name="file", config=match["path"], params=params)
-
-
-def parse_chain(text: str) -> list[Spec]:
-    """Read a system spec: one or more stages separated by `|`."""
-    stages = list(_split(text, "|", text))
-    if any(not stage.strip() for stage in stages):
-        raise _refused(text, "a stage of the chain is empty", hint="write stage | stage")
-    return [parse(stage) for stage in stages]
 
 
 def _parse_arguments(text: str, rest: str) -> tuple[str | None, dict[str, Any]]:
@@ -225,15 +225,15 @@ def parse_output(text: str) -> tuple[Spec, str | None]:
     if ":" not in head:
         if equals and not file:
             raise _refused(text, "no file follows the =", hint="write FORMAT or FORMAT=FILE")
-        return parse(head), file or None
+        return Spec.parse(head), file or None
     first, *rest = _split(text, ",", text)
     pieces = list(_split(rest[-1] if rest else first, "=", text))
     # The own code of `py:./mine.py:Name=FILE` has no parameter before the file.
     own = _OWN_CODE.match(head.removeprefix("py:")) if head.startswith("py:") else None
     n_before_file = 1 if own is not None and own["mark"] is None and not rest else 2
     if len(pieces) <= n_before_file:
-        return parse(text), None
+        return Spec.parse(text), None
     file = "=".join(pieces[n_before_file:])
     if not file:
         raise _refused(text, "no file follows the =", hint="write FORMAT or FORMAT=FILE")
-    return parse(text[: -len(file) - 1]), file
+    return Spec.parse(text[: -len(file) - 1]), file

@@ -12,7 +12,7 @@ import threading
 import time
 from types import TracebackType
 
-__all__ = ("current_waits", "waiting")
+__all__ = ("waiting",)
 
 
 class Waits:
@@ -66,6 +66,11 @@ class waiting:  # noqa: N801 - used like a function
     task of the call, in tasks started there, and in `asyncio.to_thread`. Outside a run it does
     nothing.
     """
+
+    @staticmethod
+    def take_off(seconds: float) -> None:
+        """Count seconds as time of the system: those of an earlier call whose output is used."""
+        current_waits().seconds -= seconds
 
     def __enter__(self) -> None:
         self._waits = current_waits()

@@ -14,7 +14,7 @@ from cbcore.boundary import at_boundary
 from cbcore.exceptions import CBError
 from cbcore.names import hint
 
-__all__ = ("import_attribute",)
+__all__ = ()
 
 
 class _UserCodeError(ValueError):

@@ -10,7 +10,6 @@ A plugin uses this in `cb_configure`:
 """
 
 from cbcore.assembly.builder import Builder
-from cbcore.assembly.wiring import tasks_of
 from cbcore.components import Built
 from cbcore.run.examples import Benchmark
 
@@ -18,5 +17,4 @@ __all__ = [
     "Benchmark",
     "Builder",
     "Built",
-    "tasks_of",
 ]

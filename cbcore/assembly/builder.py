@@ -83,7 +83,7 @@ class Builder:
         if kind == "dataset" and isinstance(wanted, os.PathLike):
             wanted = Spec(name="file", config=os.fspath(wanted))
         elif isinstance(wanted, str):
-            wanted = specs.parse_dataset(wanted) if kind == "dataset" else specs.parse(wanted)
+            wanted = Spec.parse_dataset(wanted) if kind == "dataset" else Spec.parse(wanted)
         if not isinstance(wanted, Spec):
             return self._take_object(kind, wanted)
         self._notice_secrets(wanted)
@@ -301,7 +301,7 @@ class Builder:
 
     def system(self, wanted: Any) -> Built:
         """A system, or a chain of them."""
-        stages = specs.parse_chain(wanted) if isinstance(wanted, str) else wanted
+        stages = Spec.parse_chain(wanted) if isinstance(wanted, str) else wanted
         if not isinstance(stages, list):
             stages = [stages]
         parts = [self.build("system", stage) for stage in stages]

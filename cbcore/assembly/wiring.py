@@ -44,7 +44,7 @@ def wire(
     An evaluator that another dataset of the run has already is shared.
     """
     name = dataset.record["name"]
-    chosen = builder.automatic_evaluators(tasks_of(dataset), dataset) if automatic else []
+    chosen = builder.automatic_evaluators(dataset.tasks, dataset) if automatic else []
     if automatic and not chosen and not named:
         builder.warn(
             f"no installed evaluator applies to {name or 'the dataset'}: "
@@ -143,12 +143,6 @@ def is_guess(score: str, evaluators: Sequence[Built]) -> bool:
     return score not in emitted.scores and not emitted.complete
 
 
-def tasks_of(dataset: Built) -> Sequence[str]:
-    """The tasks of a dataset, its main one first."""
-    described = dataset.component.described() if dataset.component else None
-    return getattr(dataset.value, "tasks", None) or (described.tasks if described else ())
-
-
 def named_score(dataset: Built) -> str:
     """The score that a dataset itself says it is judged by; empty where it says none."""
     named = getattr(dataset.value, "main_score", None)
@@ -180,7 +174,7 @@ def _scores_of_task(dataset: Built, evaluators: Iterable[Built]) -> list[str]:
         for evaluator in evaluators
         if evaluator.component and evaluator.component.owner  # a plugin's
     ]
-    return list(dict.fromkeys(scores_of_task(tasks_of(dataset), declared)))
+    return list(dict.fromkeys(scores_of_task(dataset.tasks, declared)))
 
 
 def _main_score(
@@ -192,7 +186,7 @@ def _main_score(
         of_task = _scores_of_task(dataset, evaluators)
         if len(of_task) == 1:
             return of_task[0]
-        task = next(iter(tasks_of(dataset)), None)
+        task = next(iter(dataset.tasks), None)
         if task and emitted.default and emitted.default not in of_task:
             reason = f"several scores ({', '.join(of_task)})" if of_task else "no score"
             warn(

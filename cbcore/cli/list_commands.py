@@ -11,6 +11,7 @@ import click
 from cbcore.cli.click_options import Settings, pass_settings, shared_options
 from cbcore.cli.console import clean, echo, echo_columns, echo_json
 from cbcore.names import plural
+from cbcore.specs import Spec
 
 if TYPE_CHECKING:
     from cbcore.components import Component
@@ -97,7 +98,7 @@ def info_command(settings: Settings, name: str, kind: str | None, as_json: bool)
     if name.startswith("py:"):
         from cbcore import specs
 
-        path, _ = specs.own_code(specs.parse(name).config or "")
+        path, _ = specs.own_code(Spec.parse(name).config or "")
         name, found = f"py:{path}", [_load_own_code(catalog, path, kind)]
     else:
         found = _find_all(catalog, name, kind)

@@ -163,7 +163,7 @@ def replace_file(path: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def execute_and_report(execute: Callable[[], EvalResult], outputs: Sequence[Output]) -> None:
+def execute_and_write(execute: Callable[[], EvalResult], outputs: Sequence[Output]) -> None:
     """Execute a run and write its reports, also if it ends early.
 
     Ctrl-C, SIGTERM and SIGHUP end the run with the rows that are finished.
@@ -180,6 +180,13 @@ def execute_and_report(execute: Callable[[], EvalResult], outputs: Sequence[Outp
             raise
         write_reports(result, outputs)
         _raise_if_incomplete(result)
+
+
+def execute_and_report(
+    settings: Settings, execute: Callable[[], EvalResult], outputs: Sequence[str]
+) -> None:
+    """Execute a run and write the reports that `--output` names, also if it ends early."""
+    execute_and_write(execute, make_outputs(settings, outputs))
 
 
 @contextlib.contextmanager

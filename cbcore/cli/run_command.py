@@ -20,7 +20,7 @@ from cbcore.cli.click_options import (
     shared_options,
 )
 from cbcore.cli.console import echo, echo_columns
-from cbcore.cli.reports import Output, execute_and_report, make_outputs
+from cbcore.cli.reports import Output, execute_and_write, make_outputs
 from cbcore.settings.options import options_of, resolve_words
 from cbcore.settings.run_settings import DEFAULT_CACHE_DIR, RunSettings
 
@@ -89,16 +89,40 @@ def _name_package(error: click.NoSuchOption, ctx: click.Context) -> click.UsageE
     return click.UsageError(f"no such option: {error.option_name}. {hint}", ctx)
 
 
-@click.command("run", cls=RunCommand, short_help="Benchmark systems on datasets.")
-@click.argument("run_file", required=False, type=click.Path())
-@setting_flags(options_of(RunSettings).values())
-@click.option("--no-cache", is_flag=True, help="Store nothing and read nothing stored.")
-@click.option(
-    "--dry-run", is_flag=True, help="Show what would run, and how much is stored; call nothing."
-)
-@shared_options
-@pass_settings
-def run_command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
+def benchmark_command(
+    name: str, execute: Callable[[RunSettings, Catalog], EvalResult], short_help: str
+) -> click.Command:
+    """A command with the options of `cb run`: `execute` makes its result, and has its help."""
+
+    @click.command(name, cls=RunCommand, help=execute.__doc__, short_help=short_help)
+    @click.argument("run_file", required=False, type=click.Path())
+    @setting_flags(options_of(RunSettings).values())
+    @click.option("--no-cache", is_flag=True, help="Store nothing and read nothing stored.")
+    @click.option(
+        "--dry-run", is_flag=True, help="Show what would run, and how much is stored; call nothing."
+    )
+    @shared_options
+    @pass_settings
+    def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
+        asked = _read_settings(settings, run_file, flags)
+        if asked.dry_run:
+            _dry_run(asked, settings.catalog())
+            return
+        outputs = _make_outputs(settings, asked)
+        with _explain_resume(asked):
+            execute_and_write(lambda: execute(asked, settings.catalog()), outputs)
+
+    return command
+
+
+@_pause_gc()
+def _compose(asked: RunSettings, catalog: Catalog) -> Runner:
+    from cbcore.settings.compose import compose
+
+    return compose(asked, catalog)
+
+
+def _execute(asked: RunSettings, catalog: Catalog) -> EvalResult:
     """Run systems on datasets, score the answers and report.
 
     RUN_FILE is a YAML file with the same settings, a folder with cb.yaml, or the name of a run
@@ -110,30 +134,10 @@ def run_command(settings: Settings, /, run_file: str | None, **flags: Any) -> No
     cb run --system "py:./mine.py:shorten | py:./mine.py:answer" --dataset questions.jsonl -n 50
     cb run experiment.yaml --output report.html
     """
-    run_benchmark(settings, run_file, flags, lambda asked, catalog: _compose(asked, catalog).run())
+    return _compose(asked, catalog).run()
 
 
-def run_benchmark(
-    settings: Settings,
-    run_file: str | None,
-    flags: dict[str, Any],
-    execute: Callable[[RunSettings, Catalog], EvalResult],
-) -> None:
-    """Carry out a command that has the options of `cb run`; `execute` makes its result."""
-    asked = _read_settings(settings, run_file, flags)
-    if asked.dry_run:
-        _dry_run(asked, settings.catalog())
-        return
-    outputs = _make_outputs(settings, asked)
-    with _explain_resume(asked):
-        execute_and_report(lambda: execute(asked, settings.catalog()), outputs)
-
-
-@_pause_gc()
-def _compose(asked: RunSettings, catalog: Catalog) -> Runner:
-    from cbcore.settings.compose import compose
-
-    return compose(asked, catalog)
+run_command = benchmark_command("run", _execute, "Benchmark systems on datasets.")
 
 
 def _make_outputs(settings: Settings, asked: RunSettings) -> list[Output]:

@@ -406,12 +406,11 @@ def rescore_command(
     RUN is an id, the beginning of only one, `latest`, or `latest~1`.
     """
     from cbcore.api import rescore
-    from cbcore.cli.reports import execute_and_report, make_outputs
+    from cbcore.cli.reports import execute_and_report
     from cbcore.store.saved_runs import find_saved
 
     settings.configure_logging()
     saved = find_saved(run, cache_dir)
-    made = make_outputs(settings, outputs)
     execute = functools.partial(
         rescore,
         *(saved, list(evaluators)),
@@ -419,4 +418,4 @@ def rescore_command(
         catalog=settings.catalog(),
         argv=sys.argv[1:],
     )
-    execute_and_report(execute, made)
+    execute_and_report(settings, execute, outputs)

@@ -10,12 +10,10 @@
 
 from cbcore.plugins.catalog import Catalog, Plugin, State, default_catalog
 from cbcore.plugins.installed import Distribution, Origin, read_distributions
-from cbcore.plugins.manager import HookManager
 
 __all__ = [
     "Catalog",
     "Distribution",
-    "HookManager",
     "Origin",
     "Plugin",
     "State",

@@ -23,13 +23,15 @@ from cbcore.results.eval_row import (
     Texts,
     side_by_side,
 )
-from cbcore.results.sections import Section
+from cbcore.results.sections import Section, add_hook_sections, make_sections
 from cbcore.results.summary import Estimates, Summary, mark_idle, sum_up
 from cbcore.results.verdicts import Verdict
 from cbcore.texts import visible_json
 
 if TYPE_CHECKING:
     import pandas
+
+    from cbcore.protocols import Run
 
 _Records = Sequence[Mapping[str, Any]]
 """Records of components: the plugin of each, its version and its parameters."""
@@ -156,15 +158,22 @@ class EvalResult:
             left.summary = {system: self.summary.get(system, {}) for system in grouped}
         return left
 
-    def summarize(self, rows_by_system: Mapping[str, Sequence[EvalRow]]) -> None:
-        """Compute what the metrics make of the rows."""
+    def summarize(
+        self, rows_by_system: Mapping[str, Sequence[EvalRow]], run: Run | None = None
+    ) -> None:
+        """Compute what the metrics make of the rows; with the `run`, also all sections."""
+        remarks: list[str] = []
+        if run is not None:
+            self.sections, remarks = make_sections(rows_by_system, self.metrics, self.config)
         found = sum_up(
             rows_by_system, self.metrics, self.config.get("score_field"), config=self.config
         )
         self.summary, self.estimates = found.summary, found.estimates
         self.undecided, self.verdicts = found.undecided, found.verdicts
-        self.problems = [*self.problems, *found.problems]
+        self.problems = [*self.problems, *found.problems, *remarks]
         self.config = mark_idle(self.config, "metrics", found.idle.difference(self.sections))
+        if run is not None:
+            add_hook_sections(run, self)
 
     def _require_metrics(self) -> None:
         """Make the metrics again if this was read from a file."""
@@ -231,11 +240,15 @@ class EvalResult:
         except ResultError as error:
             raise ResultError(f"{path}: {error.message}", hint=error.hint) from error
 
+    def flat_columns(self) -> FlatColumns:
+        """The columns that tables of rows have: those of `fields`, all scores, all metadata."""
+        return FlatColumns.of(self.rows)
+
     def to_dataframe(self) -> pandas.DataFrame:
         """One line per row, with the columns of `FlatColumns`, as in CSV and Parquet."""
         try:
             import pandas
         except ImportError as error:
             raise MissingExtraError("to_dataframe()", "pandas", "cbcore[dataframe]") from error
-        columns = FlatColumns.of(self.rows)
+        columns = self.flat_columns()
         return pandas.DataFrame(map(columns.line, self.rows), columns=columns.names)

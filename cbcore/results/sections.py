@@ -11,8 +11,6 @@ from cbcore.boundary import contained
 from cbcore.names import canonical
 
 if TYPE_CHECKING:
-    import pluggy
-
     from cbcore.protocols import Run
     from cbcore.results.eval_result import EvalResult, RunConfig
     from cbcore.results.eval_row import EvalRow
@@ -75,12 +73,12 @@ def make_sections(
     return sections, problems
 
 
-def add_hook_sections(hooks: pluggy.PluginManager, run: Run, result: EvalResult) -> None:
+def add_hook_sections(run: Run, result: EvalResult) -> None:
     """Add the sections that plugins return from `cb_summarize`, by their titles.
 
     A value that is not a section is left out, and the result says so.
     """
-    for returned in hooks.hook.cb_summarize(run=run, result=result):
+    for returned in run.hooks.hook.cb_summarize(run=run, result=result):
         with contained() as attempt:
             for section in [returned] if isinstance(returned, Section) else list(returned):
                 name = canonical("-".join(section.title.split()))

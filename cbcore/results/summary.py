@@ -14,19 +14,16 @@ from cbcore.exceptions import CBError
 from cbcore.introspection import public_attributes
 from cbcore.results.eval_row import EvalRow
 from cbcore.results.verdicts import (
-    THRESHOLD,
     Verdict,
     allow_for_choice,
     find_ties,
-    find_unranked,
     verdicts_of,
 )
-from cbcore.stats import FEW_CLUSTERS, FEWEST_UNITS, Estimate, Measured, Units, estimate_of
+from cbcore.stats import Estimate, Measured, Units
+from cbcore.stats.estimates import FEW_CLUSTERS, FEWEST_UNITS
 
 if TYPE_CHECKING:
     from cbcore.results.eval_result import RunConfig
-
-__all__ = ("sum_up",)
 
 Summary: TypeAlias = dict[str, dict[str, "float | None"]]
 """System → metric → value. None means that there is no finite value: nothing scored or passed."""
@@ -93,15 +90,10 @@ def sum_up(
     found = SummedUp({s: {} for s in rows_by_system}, {s: {} for s in rows_by_system})
     several = len(rows_by_system) > 1
     units = {s: Units.of(rows, keyed=several) for s, rows in rows_by_system.items()}
-    known: RunConfig = config or {}
     if score_field is not None:
         # The run is over by now: whatever its rows hold, it must not be lost.
         with contained() as tried:
-            found.verdicts = verdicts_of(
-                *(rows_by_system, score_field, units),
-                threshold=float(known.get("settings", {}).get("threshold", THRESHOLD)),
-                records=known.get("systems") or (),
-            )
+            found.verdicts = verdicts_of(rows_by_system, score_field, units, config or {})
         if tried.error is not None:
             found.problems.append(f"systems could not be compared: {tried.reason}")
     taken: set[str] = set()
@@ -173,13 +165,14 @@ def _add_estimates(
         for key, value in values.items():
             if isinstance(value, Measured) and math.isfinite(value):
                 measured.setdefault(names[key], {})[system] = value
-                estimate = estimate_of(value.terms, units[system])
+                estimate = value.terms.estimate(units[system])
                 if estimate is not None:
                     found.estimates[system][names[key]] = estimate
     if len(units) < 2:
         return
     score = getattr(metric, "score_field", None)
-    unranked = find_unranked(found.verdicts, by_score=score is not None)
+    by_score = score is not None
+    unranked = {one.system for one in found.verdicts if not one.is_ranked(by_score=by_score)}
     for name, by_system in measured.items():
         ranked = {system: value for system, value in by_system.items() if system not in unranked}
         # A low cost of a pass is not quality, which the verdicts are on.

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import add
 from typing import Any, Literal
 
 import attrs
 
 from cbcore.results.eval_row import CHANGED, EvalRow
-from cbcore.stats import Estimate, Measured, Units, estimate_of
+from cbcore.stats import Estimate, Measured, Units
 from cbcore.stats.estimates import FEWEST_UNITS
 from cbcore.stats.measured import Terms
 from cbcore.stats.paired import Difference, difference_of, examples_needed, holm
 
 __all__ = (
-    "ALPHA",
-    "THRESHOLD",
     "ContextTotals",
     "Statements",
     "Verdict",
-    "baseline_of",
-    "find_unranked",
     "format_needed",
     "format_p_value",
     "is_blank",
@@ -94,15 +90,15 @@ class ContextTotals:
         """Whether the system sent no fewer tokens than it got; the text may be another."""
         return self.n_sent >= self.n_given > 0
 
+    @staticmethod
+    def find_baseline(totals: Mapping[str, ContextTotals]) -> str | None:
+        """The first system that passes on all contexts unchanged; None without systems.
 
-def baseline_of(totals: Mapping[str, ContextTotals]) -> str | None:
-    """The first system that passes on all contexts unchanged; None without systems.
-
-    If there is none, the first that sends no fewer tokens than it got, or else the first.
-    """
-    unchanged = [system for system, found in totals.items() if found.is_unchanged]
-    whole = [system for system, found in totals.items() if found.is_whole]
-    return next(iter([*unchanged, *whole, *totals]), None)
+        If there is none, the first that sends no fewer tokens than it got, or else the first.
+        """
+        unchanged = [system for system, found in totals.items() if found.is_unchanged]
+        whole = [system for system, found in totals.items() if found.is_whole]
+        return next(iter([*unchanged, *whole, *totals]), None)
 
 
 # -- a verdict in words ------------------------------------------------------------------------
@@ -193,6 +189,15 @@ class Verdict:
         if self.is_unchanged:
             text += "; it passed on all contexts unchanged (is it switched on?)"
         return text
+
+    def is_ranked(self, *, by_score: bool) -> bool:
+        """Whether something of the system was measured, so that it can be the best.
+
+        `by_score` says that systems are ranked by a score: then a system that is right on no
+        example, as the baseline is, is not ranked either.
+        """
+        is_unknown = self.outcome == "not measured" or self.is_blank
+        return self.outcome not in ("failed", "unchanged") and not (by_score and is_unknown)
 
     @property
     def is_tested(self) -> bool:
@@ -321,32 +326,29 @@ class _Scores:
 
 
 class Statements:
-    """What happened, for pairs of systems that cannot be compared.
-
-    `threshold` and `records` are those of `verdicts_of`.
-    """
+    """What happened, for pairs of systems that cannot be compared. For `config` see `verdicts_of`."""
 
     def __init__(
         self,
         rows_by_system: Mapping[str, Sequence[EvalRow]],
         score: str,
-        *,
-        threshold: float = THRESHOLD,
-        records: Iterable[Mapping[str, Any]] = (),
+        config: Mapping[str, Any],
     ) -> None:
+        threshold = float(config.get("settings", {}).get("threshold", THRESHOLD))
         self.scores = {
             system: _Scores(rows, score, threshold) for system, rows in rows_by_system.items()
         }
         self._score = score
         # The digests of each system and of its last stage, which answers.
         self._digests: dict[str, tuple[Any, Any]] = {}
-        for record in records:
+        for record in config.get("systems") or ():
             stages = record.get("stages") or (record,)
             self._digests[str(record.get("name"))] = record.get("digest"), stages[-1].get("digest")
 
     def baseline(self) -> str | None:
         """The baseline of the systems that have a score."""
-        return baseline_of({s: found.totals for s, found in self.scores.items() if found.has_any})
+        totals = {s: found.totals for s, found in self.scores.items() if found.has_any}
+        return ContextTotals.find_baseline(totals)
 
     def of(
         self,
@@ -400,23 +402,21 @@ def verdicts_of(
     rows_by_system: Mapping[str, Sequence[EvalRow]],
     score: str,
     units: Mapping[str, Units],
-    *,
-    threshold: float = THRESHOLD,
-    records: Collection[Mapping[str, Any]] = (),
+    config: Mapping[str, Any],
 ) -> list[Verdict]:
     """What to make of each system: the baseline first, the others in their order.
 
-    The baseline is the `baseline_of` all systems with a score. If no system has the score, or the
-    only system is right on no example, the verdicts state that. A score that reaches the
-    `threshold` is right. `records` describe the systems, as the config of a run does: they show
-    which systems only put stages before the reader of the baseline.
+    The baseline is that of all systems with a score. If no system has the score, or the only
+    system is right on no example, the verdicts state that. The `config` of the run has the
+    threshold from which a score is right, and the records of the systems, which show which
+    systems only put stages before the reader of the baseline.
     """
-    seen = Statements(rows_by_system, score, threshold=threshold, records=records)
+    seen = Statements(rows_by_system, score, config)
     base = seen.baseline()
     if base is None:
         alone = (seen.of(system, system, n=0) for system, rows in rows_by_system.items() if rows)
         return [one for one in alone if one is not None]
-    own = estimate_of(seen.scores[base].terms, units[base])
+    own = seen.scores[base].terms.estimate(units[base])
     baseline = Verdict(
         system=base,
         baseline=base,
@@ -480,14 +480,14 @@ def _compare(
     # NaN, which does not count, where either has no score.
     nothing = [0.0 * (a - b) for a, b in zip(first.x, second.x, strict=True)]
     own_tokens = map(add, (mine.tokens[i] for i in left), nothing)
-    tokens = estimate_of(Terms(list(own_tokens), [theirs.tokens[i] for i in right]), paired)
+    tokens = Terms(list(own_tokens), [theirs.tokens[i] for i in right]).estimate(paired)
     varies = tokens is not None and (tokens.stderr or 0.0) > 1e-12 * abs(tokens.value)
     shares = _bounded("tokens", tokens, has_bounds=varies)
     kept = Terms(list(map(add, first.x, nothing)), second.x, "score")
     # A share of what may be negative, or of next to nothing, means nothing.
     if min(kept.counted(second.x)) >= 0 and not theirs.is_blank:
         has_bounds = bool(difference.stderr)
-        shares |= _bounded("kept", estimate_of(kept, paired), has_bounds=has_bounds)
+        shares |= _bounded("kept", kept.estimate(paired), has_bounds=has_bounds)
     return difference, shares
 
 
@@ -586,7 +586,7 @@ def allow_for_choice(estimate: Estimate, value: Measured, units: Units, n_system
     Choosing the best value makes it look better than it is, so the bound on the other side is
     that of a Bonferroni interval for all systems.
     """
-    wide = estimate_of(value.terms, units, confidence=1 - ALPHA / n_systems)
+    wide = value.terms.estimate(units, confidence=1 - ALPHA / n_systems)
     if n_systems < 2 or estimate.interval is None or wide is None or wide.interval is None:
         return estimate
     low, high = estimate.interval
@@ -595,17 +595,3 @@ def allow_for_choice(estimate: Estimate, value: Measured, units: Units, n_system
     else:
         high = wide.interval[1]
     return attrs.evolve(estimate, interval=(low, high), best_of=n_systems)
-
-
-def find_unranked(verdicts: Iterable[Verdict], *, by_score: bool) -> frozenset[str]:
-    """The systems of which nothing was measured, so none of them can be the best.
-
-    `by_score` says that systems are ranked by a score: then a system that is right on no
-    example, as the baseline is, is not ranked either.
-    """
-    return frozenset(
-        one.system
-        for one in verdicts
-        if one.outcome in ("failed", "unchanged")
-        or (by_score and (one.outcome == "not measured" or one.is_blank))
-    )

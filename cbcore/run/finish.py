@@ -15,7 +15,6 @@ from cbcore.exceptions import (
     StoreError,
 )
 from cbcore.results import EvalResult, EvalRow, RunConfig
-from cbcore.results.sections import add_hook_sections, make_sections
 from cbcore.results.summary import mark_idle
 from cbcore.run.calling import MORE_ROOM
 from cbcore.store.rows import JoinedRows, StoredRows, StoredTexts
@@ -39,7 +38,6 @@ def summarize(run: Runner, failure: BaseException | None) -> EvalResult:
         config["stopped"] = dict(run.stopped)
     for record, examples in zip(config["datasets"], run.examples, strict=False):
         cast("dict[str, Any]", record).update(n_examples=examples.n_read, data=examples.digest)
-    sections, remarks = make_sections(run.rows, run.metrics, config)
     parts = list(run.rows.values())
     rows: Sequence[EvalRow] = JoinedRows(parts)
     if run.settings.rows == "memory":
@@ -53,13 +51,10 @@ def summarize(run: Runner, failure: BaseException | None) -> EvalResult:
         rows=rows,
         timing=run.timing,
         config=mark_idle(config, "evaluators", run.idle),
-        sections=sections,
         metrics=run.metrics,
         texts=texts,
     )
-    result.summarize(run.rows)
-    result.problems += remarks
-    add_hook_sections(run.hooks, run, result)
+    result.summarize(run.rows, run)
     return result
 
 

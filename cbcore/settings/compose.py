@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import cbcore
-from cbcore import provenance, specs
+from cbcore import provenance
 from cbcore.assembly.builder import Builder
 from cbcore.assembly.fields import Layout
 from cbcore.assembly.wiring import (
@@ -19,11 +19,9 @@ from cbcore.assembly.wiring import (
     choose_score,
     emits_of,
     is_guess,
-    tasks_of,
     wire,
 )
 from cbcore.components import Built
-from cbcore.environment import describe_environment
 from cbcore.exceptions import PluginContractError, UsageError
 from cbcore.plugins import Catalog, default_catalog
 from cbcore.results import RunConfig
@@ -39,12 +37,12 @@ from cbcore.settings.plugin_options import (
 )
 from cbcore.settings.run_settings import DEFAULT_CACHE_DIR, RunSettings
 from cbcore.specs import Spec
-from cbcore.store.database import Store, find_store, now
+from cbcore.store.database import Store, now
 from cbcore.store.saved_runs import SavedRun, find_saved
 from cbcore.store.stand_ins import StoredData
 from cbcore.tokens import TokenCounter
 
-__all__ = ("configure",)
+__all__ = ()
 
 
 def compose(
@@ -107,13 +105,13 @@ def compose(
 
 def parse_specs(settings: RunSettings) -> None:
     """Replace texts that name components by specs; a system becomes a list of its stages."""
-    settings.systems = [_parse(specs.parse_chain, one) for one in settings.systems]
-    settings.datasets = [_parse(specs.parse_dataset, one) for one in settings.datasets]
+    settings.systems = [_parse(Spec.parse_chain, one) for one in settings.systems]
+    settings.datasets = [_parse(Spec.parse_dataset, one) for one in settings.datasets]
     for name in ("evaluators", "added_evaluators", "metrics", "added_metrics"):
         if (wanted := getattr(settings, name)) is not None:
-            setattr(settings, name, [_parse(specs.parse, one) for one in wanted])
-    settings.tokenizer = _parse(specs.parse, settings.tokenizer)
-    settings.executor = _parse(specs.parse, settings.executor)
+            setattr(settings, name, [_parse(Spec.parse, one) for one in wanted])
+    settings.tokenizer = _parse(Spec.parse, settings.tokenizer)
+    settings.executor = _parse(Spec.parse, settings.executor)
 
 
 def _parse(parse: Callable[[str], Any], wanted: Any) -> Any:
@@ -226,7 +224,7 @@ def build_metrics(
         "repeats": settings.repeats > 1,
     }
     due = [name for name, holds in occasions.items() if holds]
-    due += [task for dataset in data.datasets for task in tasks_of(dataset)]
+    due += [task for dataset in data.datasets for task in dataset.tasks]
     return builder.automatic_metrics(due, filled) + added
 
 
@@ -277,22 +275,14 @@ def make_record(
     if settings.cache_dir is None:
         return None
     argv = None if settings.argv is None else [redact(a) for a in settings.argv]
-    environment = describe_environment(
-        {p.name: p.version for p in catalog.plugins if p.is_usable}, argv
-    )
+    versions = {p.name: p.version for p in catalog.plugins if p.is_usable}
+    saved = SavedRun.begin(settings.cache_dir, config, versions, argv)
     data = [one.record.get("spec") if isinstance(one, StoredData) else one for one in asked]
     has_benchmarks = any(isinstance(one, Benchmark) for one in settings.datasets)
     is_by_spec = not has_benchmarks and all(isinstance(one, str | Spec) for one in data)
-    environment["datasets"] = [redact(str(one)) for one in data] if is_by_spec else None
-    own = ("run_id", "started", "settings")
-    return SavedRun(
-        find_store(settings.cache_dir),
-        config["run_id"],
-        config["started"],
-        settings=config["settings"],
-        components={key: value for key, value in config.items() if key not in own},
-        environment=environment,
-    )
+    named = [redact(str(one)) for one in data] if is_by_spec else None
+    saved.environment["datasets"] = named
+    return saved
 
 
 def _find_scoring(benchmarks: Sequence[Benchmark], builder: Builder) -> list[Built]:

@@ -21,7 +21,7 @@ import attrs
 
 from cbcore.exceptions import CBError, UsageError
 
-__all__ = ()
+__all__ = ("options_of",)
 
 _TYPES: dict[Any, tuple[Any, str]] = {
     int: (Integral, "int"),

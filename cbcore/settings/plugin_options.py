@@ -13,7 +13,7 @@ from cbcore.secrets import notice_parameters, redact_value
 from cbcore.settings.options import Option, options_of, resolve_words
 from cbcore.settings.run_settings import RunSettings
 
-__all__ = ("read_plugin_options",)
+__all__ = ()
 
 
 class PluginOption(NamedTuple):

@@ -25,14 +25,13 @@ from typing import Any
 
 import attrs
 
-from cbcore import specs
 from cbcore.exceptions import ConfigError, UsageError
 from cbcore.files import is_address
 from cbcore.names import hint
 from cbcore.secrets import expand_variables, notice_parameters, redact_value
 from cbcore.settings.options import Option, Setting, options_of, resolve_words
 from cbcore.settings.run_settings import RunSettings
-from cbcore.specs import Spec
+from cbcore.specs import Spec, parse_output
 from cbcore.usercode import import_attribute
 
 __all__ = ("RunFile",)
@@ -227,9 +226,9 @@ class _Reader:
         """
         text, params = (item, {}) if isinstance(item, str) else self._read_pair(key, item)
         if key == "systems":
-            stages = specs.parse_chain(text)
+            stages = Spec.parse_chain(text)
         else:
-            stages = [specs.parse_dataset(text) if key == "datasets" else specs.parse(text)]
+            stages = [Spec.parse_dataset(text) if key == "datasets" else Spec.parse(text)]
         last = stages[-1]
         given = {str(name).replace("-", "_"): value for name, value in params.items()}
         twice = [name for name in given if name in last.params]
@@ -275,7 +274,7 @@ class _Reader:
         """`FORMAT=FILE`, or a file that gives the format by its suffix."""
         if "=" not in text and ":" not in text and Path(text).suffix:
             return self._move_path(text)
-        _, file = specs.parse_output(text)
+        _, file = parse_output(text)
         return text.removesuffix(file) + self._move_path(file) if file else text
 
     def _move_path(self, path: str) -> str:

@@ -13,7 +13,7 @@ from cbcore.assembly.fields import Layout
 from cbcore.boundary import contained
 from cbcore.exceptions import CBError, DataError
 from cbcore.results.eval_row import POSITIONS
-from cbcore.specs import parse_dataset
+from cbcore.specs import Spec
 from cbcore.store.saved_runs import SavedRun
 from cbcore.store.stand_ins import StoredData
 
@@ -29,7 +29,7 @@ def find_data(run: SavedRun, catalog: Catalog) -> tuple[Sequence[Any], bool]:
     That is so if one of them cannot be read any more, and all examples are stored.
     """
     specs = [  # as plugins configured them
-        attrs.evolve(parse_dataset(record["spec"]), label=record["name"])
+        attrs.evolve(Spec.parse_dataset(record["spec"]), label=record["name"])
         for record in run.components["datasets"]
     ]
     with contained() as attempt:

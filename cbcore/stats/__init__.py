@@ -7,14 +7,9 @@ import. The formulas and their sources are in `docs/explanation/statistics.md`.
 
 from cbcore.stats.distributions import t_quantile, t_two_sided
 from cbcore.stats.estimates import (
-    FEW_CLUSTERS,
-    FEWEST_UNITS,
     Estimate,
     clustered_wilson,
-    mean_of,
-    paired_mean_of,
     quantile_at,
-    ratio_of,
     wilson,
 )
 from cbcore.stats.measured import (
@@ -22,9 +17,6 @@ from cbcore.stats.measured import (
     Measured,
     Terms,
     Units,
-    estimate_of,
-    measured_mean,
-    measured_ratio,
 )
 from cbcore.stats.paired import (
     difference_of,
@@ -35,24 +27,16 @@ from cbcore.stats.paired import (
 
 __all__ = (
     "CLUSTER",
-    "FEWEST_UNITS",
-    "FEW_CLUSTERS",
     "Estimate",
     "Measured",
     "Terms",
     "Units",
     "clustered_wilson",
     "difference_of",
-    "estimate_of",
     "examples_needed",
     "holm",
-    "mean_of",
-    "measured_mean",
-    "measured_ratio",
-    "paired_mean_of",
     "paired_test",
     "quantile_at",
-    "ratio_of",
     "t_quantile",
     "t_two_sided",
     "wilson",

@@ -64,6 +64,51 @@ class Estimate:
         """Whether there is an interval, with both ends."""
         return self.interval is not None and _is_finite(self.interval)
 
+    @staticmethod
+    def of_differences(
+        differences: Sequence[float],
+        groups: Sequence[Hashable] | None = None,
+        *,
+        reach: float | None = 1.0,
+    ) -> Estimate | None:
+        """The mean of paired differences and its standard error, as bounds are to be taken from them.
+
+        Those of `mean_of`, unless the sample can miss rare differences (see `misses_some`). Then two
+        more are counted, a gain and a loss (Agresti and Min 2005; Bonett and Price 2012). They are as
+        large as any can be, which is `reach`; in groups, or without a `reach`, as the largest that was
+        seen. None where nothing is known of the spread: of one value, or without a `reach`.
+        """
+        plain = mean_of(differences, groups)
+        if plain is None or plain.stderr is None:
+            return None
+        sums = group_sums(differences, groups)
+        n = len(differences)
+        count = len(sums)
+        size = (
+            n / count
+        )  # of a pair of groups that is added: as many examples as one has on average
+        if not any(sums):
+            if reach is None:
+                return None
+            extra = reach * size
+        elif groups is not None or reach is None:
+            extra = _two_more(sums)
+        elif misses_some(sums):
+            extra = max(reach, *map(abs, sums))
+        else:
+            extra = 0.0
+        if not extra:
+            return plain
+        total_size = n + 2 * size
+        value = math.fsum(sums) / total_size
+        sizes = group_sums([1.0] * n, groups)
+        apart = [s - value * k for s, k in zip(sums, sizes, strict=True)]
+        apart.append(extra - value * size)
+        apart.append(-extra - value * size)
+        stderr = math.sqrt(_dot(apart, apart)) / total_size
+        bounds = around(value, stderr, count - 1)
+        return attrs.evolve(plain, value=value, stderr=stderr, interval=bounds)
+
 
 def mean_of(
     values: Sequence[float],
@@ -141,7 +186,7 @@ def ratio_of(
     if the sample does not tell the denominator from zero. If all denominators are positive, each
     end is at least as far out as that of the jackknife, which holds for skewed amounts. Amounts
     that cannot be negative end the interval at zero. If few numerators differ from their
-    denominators, or from zero, two more are counted: see `paired_mean_of`. If none differs there
+    denominators, or from zero, two more are counted: see `Estimate.of_differences`. If none differs there
     is neither standard error nor interval. So x/y and (y - x)/y always have complementary
     intervals.
     """
@@ -187,49 +232,6 @@ def ratio_of(
     return Estimate(
         ratio, stderr, n_examples, interval=(low, high), method=method, clusters=clusters
     )
-
-
-def paired_mean_of(
-    differences: Sequence[float],
-    groups: Sequence[Hashable] | None = None,
-    *,
-    reach: float | None = 1.0,
-) -> Estimate | None:
-    """The mean of paired differences and its standard error, as bounds are to be taken from them.
-
-    Those of `mean_of`, unless the sample can miss rare differences (see `misses_some`). Then two
-    more are counted, a gain and a loss (Agresti and Min 2005; Bonett and Price 2012). They are as
-    large as any can be, which is `reach`; in groups, or without a `reach`, as the largest that was
-    seen. None where nothing is known of the spread: of one value, or without a `reach`.
-    """
-    plain = mean_of(differences, groups)
-    if plain is None or plain.stderr is None:
-        return None
-    sums = group_sums(differences, groups)
-    n = len(differences)
-    count = len(sums)
-    size = n / count  # of a pair of groups that is added: as many examples as one has on average
-    if not any(sums):
-        if reach is None:
-            return None
-        extra = reach * size
-    elif groups is not None or reach is None:
-        extra = _two_more(sums)
-    elif misses_some(sums):
-        extra = max(reach, *map(abs, sums))
-    else:
-        extra = 0.0
-    if not extra:
-        return plain
-    total_size = n + 2 * size
-    value = math.fsum(sums) / total_size
-    sizes = group_sums([1.0] * n, groups)
-    apart = [s - value * k for s, k in zip(sums, sizes, strict=True)]
-    apart.append(extra - value * size)
-    apart.append(-extra - value * size)
-    stderr = math.sqrt(_dot(apart, apart)) / total_size
-    bounds = around(value, stderr, count - 1)
-    return attrs.evolve(plain, value=value, stderr=stderr, interval=bounds)
 
 
 def misses_some(differences: Sequence[float]) -> bool:

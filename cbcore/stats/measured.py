@@ -149,9 +149,24 @@ class Terms:
         return math.fsum(x) / below if below else math.nan
 
     def estimate(
-        self, groups: Sequence[Hashable] | None, n: int | None, confidence: float
+        self, units: Units | None = None, *, confidence: float = CONFIDENCE
     ) -> Estimate | None:
-        """The value with its standard error and interval, on `n` examples in these groups."""
+        """The uncertainty of the value, given what was sampled; None if there is no value."""
+        groups = n = None
+        if units is not None:
+            units = self.units(units)
+            if units.groups is not None:
+                groups = self.counted(units.groups)
+                n = n_questions(units, self.counted(range(units.n_rows)))
+        return self.estimate_grouped(groups, n, confidence)
+
+    def estimate_grouped(
+        self,
+        groups: Sequence[Hashable] | None,
+        n: int | None = None,
+        confidence: float = CONFIDENCE,
+    ) -> Estimate | None:
+        """As `estimate`: the groups are those of the rows that count, which are `n` examples."""
         x = self.counted(self.x)
         if self.y is not None:
             below = self.counted(self.y)
@@ -192,47 +207,36 @@ class Measured(float):
         self.better = better
         return self
 
+    @classmethod
+    def mean(
+        cls,
+        values: Sequence[float],
+        *,
+        better: Better = "higher",
+        kind: Kind | None = None,
+        positions: Sequence[int] | None = None,
+    ) -> Measured:
+        """The mean of one value for each row, NaN for rows that do not count.
+
+        `kind` says what the values can be, so that no interval goes beyond it. `positions` says
+        which rows they are of, if not of all.
+        """
+        return cls(Terms(values, kind=kind, positions=positions), better=better)
+
+    @classmethod
+    def ratio(
+        cls,
+        numerators: Sequence[float],
+        denominators: Sequence[float],
+        *,
+        better: Better = None,
+        kind: Literal["score"] | None = None,
+    ) -> Measured:
+        """Σ numerators / Σ denominators; a numerator of NaN for rows that do not count.
+
+        `kind` says that both are scores between 0 and 1, so that rare differences are allowed for.
+        """
+        return cls(Terms(numerators, denominators, kind), better=better)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return functools.partial(Measured, better=self.better), (self.terms,)
-
-
-def measured_mean(
-    values: Sequence[float],
-    *,
-    better: Better = "higher",
-    kind: Kind | None = None,
-    positions: Sequence[int] | None = None,
-) -> Measured:
-    """The mean of one value for each row, NaN for rows that do not count.
-
-    `kind` says what the values can be, so that no interval goes beyond it. `positions` says
-    which rows they are of, if not of all.
-    """
-    return Measured(Terms(values, kind=kind, positions=positions), better=better)
-
-
-def measured_ratio(
-    numerators: Sequence[float],
-    denominators: Sequence[float],
-    *,
-    better: Better = None,
-    kind: Literal["score"] | None = None,
-) -> Measured:
-    """Σ numerators / Σ denominators; a numerator of NaN for rows that do not count.
-
-    `kind` says that both are scores between 0 and 1, so that rare differences are allowed for.
-    """
-    return Measured(Terms(numerators, denominators, kind), better=better)
-
-
-def estimate_of(
-    terms: Terms, units: Units | None = None, *, confidence: float = CONFIDENCE
-) -> Estimate | None:
-    """The uncertainty of the value, given what was sampled; None if there is no value."""
-    groups = n = None
-    if units is not None:
-        units = terms.units(units)
-        if units.groups is not None:
-            groups = terms.counted(units.groups)
-            n = n_questions(units, terms.counted(range(units.n_rows)))
-    return terms.estimate(groups, n, confidence)

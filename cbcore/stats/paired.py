@@ -18,12 +18,12 @@ from cbcore.stats.distributions import (
 from cbcore.stats.estimates import (
     CONFIDENCE,
     MOST_FEW,
+    Estimate,
     around,
     group_sums,
     left_in,
     mean_of,
     misses_some,
-    paired_mean_of,
 )
 from cbcore.stats.measured import Terms, Units, n_questions
 
@@ -94,7 +94,7 @@ def difference_of(
         return None
     bounds = None
     reach = reach_of(first.x, second.x)
-    steady = paired_mean_of(raw, groups, reach=reach)
+    steady = Estimate.of_differences(raw, groups, reach=reach)
     if steady is not None and steady.stderr is not None:
         df = (estimate.clusters or len(raw)) - 1
         low, high = around(steady.value, steady.stderr, df, confidence)
@@ -226,7 +226,7 @@ def paired_test(
         assert mean is not None  # noqa: S101 - there are more than 16 sums
         p_value = _t_test(mean.value, mean.stderr or 0.0, len(sums) - 1)
     if groups is None and reach is not None and misses_some(sums):
-        steady = paired_mean_of(sums, reach=reach)
+        steady = Estimate.of_differences(sums, reach=reach)
         if steady is not None and steady.stderr:
             allowing = _t_test(steady.value, steady.stderr, len(sums) - 1)
             if allowing > p_value:

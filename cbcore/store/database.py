@@ -23,7 +23,7 @@ from cbcore.boundary import contained
 from cbcore.exceptions import StoreError
 from cbcore.json_data import from_json, to_json
 
-__all__ = ("Reader", "Store", "digest", "find_store", "now")
+__all__ = ("Store",)
 
 FILE_NAME = "runs.sqlite3"
 SCHEMA_VERSION = 1

@@ -16,7 +16,7 @@ from cbcore.secrets import hide
 from cbcore.stats import CLUSTER
 from cbcore.store.database import LONG_TEXT, Reader, Store, checksum, make_valid
 
-__all__ = ("COPY_ROWS", "JoinedRows", "StoredRows", "StoredTexts")
+__all__ = ("JoinedRows", "StoredRows", "StoredTexts")
 
 _Item = TypeVar("_Item")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,18 +16,20 @@ import attrs
 
 from cbcore._logging import get_logger
 from cbcore.boundary import contained
-from cbcore.environment import is_alive
+from cbcore.environment import describe_environment, is_alive
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.json_data import from_json, to_json, to_json_safe
 from cbcore.results import EvalResult, EvalRow, RunConfig
 from cbcore.results.document import check_config, document_of, read_document
 from cbcore.secrets import hide
 from cbcore.store.database import Store, checksum, find_store, open_reader
-from cbcore.store.rows import JoinedRows, StoredRows, StoredTexts
+from cbcore.store.rows import COPY_ROWS, JoinedRows, StoredRows, StoredTexts
 
-__all__ = ("SavedRun", "find_run", "find_saved", "is_exported", "saved_runs")
+__all__ = ("SavedRun", "find_run", "find_saved", "saved_runs")
 
 RESUMABLE_STATES = ("running", "interrupted", "failed")
+_OWN = ("run_id", "started", "settings")
+"""Keys of a configuration that are attributes of the run."""
 _LATEST = re.compile(r"latest(?:~(\d+))?")
 _SQLITE = b"SQLite format 3\0"
 _COLUMNS = (
@@ -58,6 +60,24 @@ class SavedRun:
     origin: str = "own"
     reason: str | None = None
     outcome: dict[str, Any] = attrs.Factory(dict)
+
+    @classmethod
+    def begin(
+        cls,
+        cache_dir: str | Path,
+        config: RunConfig,
+        plugins: Mapping[str, str],
+        argv: Sequence[str] | None,
+    ) -> SavedRun:
+        """A run of this process that begins now. `plugins` are the versions of those it may use."""
+        return cls(
+            find_store(cache_dir),
+            config["run_id"],
+            config["started"],
+            settings=config["settings"],
+            components={key: value for key, value in config.items() if key not in _OWN},
+            environment=describe_environment(plugins, argv),
+        )
 
     @property
     def state(self) -> str:
@@ -97,6 +117,10 @@ class SavedRun:
             text = to_json(hide(to_json_safe(document))).decode()
             known = checksum(text)
         store.put(_PUT_RUN, (*values, checksum(*values), self.origin, text, known))
+
+    def copy_rows(self, other: SavedRun, store: Store) -> None:
+        """Take the rows of another run of the store, but for those that this run has."""
+        store.put(COPY_ROWS, (self.run_id, other.run_id))
 
     # -- reading -------------------------------------------------------------------------------
 

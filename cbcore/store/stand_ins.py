@@ -7,7 +7,7 @@ from typing import Any
 
 from cbcore.exceptions import ProcessError
 
-__all__ = ("StoredSystem",)
+__all__ = ()
 
 
 class StoredSystem:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from cbcore import specs
 from cbcore.plugins import Catalog, default_catalog
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import compose
+from cbcore.specs import Spec
 
 SYSTEM = "bm25:max_tokens=150 | extractive"
 
@@ -42,8 +42,8 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, str]]:
 
         return call
 
-    for function in ("parse", "parse_chain", "parse_dataset"):
-        monkeypatch.setattr(specs, function, counting(getattr(specs, function)))
+    for name in ("parse", "parse_chain", "parse_dataset"):
+        monkeypatch.setattr(Spec, name, staticmethod(counting(getattr(Spec, name))))
     return counts
 
 

@@ -633,10 +633,10 @@ def test_a_merge_that_is_stopped_leaves_nothing_behind(store, monkeypatch):
     """Neither a run nor rows."""
     ids = [sharded(store, number) for number in (1, 2)]
 
-    def stop(*arguments):
+    def stop(*arguments, **keywords):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(merging, "make_sections", stop)
+    monkeypatch.setattr(merging, "metrics_of", stop)
     with pytest.raises(KeyboardInterrupt):
         merge(ids, cache_dir=store)
     assert (count_rows(store), len(saved_runs(store))) == (20, 2)
@@ -649,7 +649,7 @@ def test_a_merge_that_is_killed_leaves_a_run_that_can_be_removed(store, tmp_path
     ids = [sharded(store, number) for number in (1, 2)]
     script = (
         "import os, signal\nfrom cb_compare import merging\n"
-        "merging.make_sections = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "merging.metrics_of = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)\n"
         f"merging.merge({ids!r}, cache_dir={str(store)!r})"
     )
     assert run_python(script, tmp_path).returncode == -signal.SIGKILL

@@ -131,7 +131,7 @@ def test_a_plugin_imports_public_names_only():
         ("cbcore.chains", "chain", True),
         ("cbcore.chains", "Chain", False),
         ("cbcore.exceptions", "DataError", True),
-        ("cbcore.secrets._known", "blot", False),
+        ("cbcore.secrets", "hide", False),
         ("cbcore.run.examples", "NumberedExample", True),
         ("cbcore.run.examples", "Spool", False),
         ("cbcore.run.budget", "Budget", False),

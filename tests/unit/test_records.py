@@ -9,11 +9,12 @@ from typing import Any, Literal
 import attrs
 import pytest
 
-from cbcore import binding, specs
+from cbcore import binding
 from cbcore.exceptions import ParameterError
 from cbcore.introspection import parameters_of, public_attributes
 from cbcore.provenance import describe
 from cbcore.records import by_field
+from cbcore.specs import Spec
 from cbcore.store.identity import Identities
 
 
@@ -70,7 +71,7 @@ class Judge(Asker):
 
 
 def made(text: str, target: Any = Judge, **extra: Any) -> Any:
-    return binding.make(specs.parse(text), target, extra=extra)
+    return binding.make(Spec.parse(text), target, extra=extra)
 
 
 def test_a_record_and_its_fields_are_two_ways_to_say_the_same():

@@ -15,7 +15,7 @@ from cbcore import evaluate
 from cbcore.exceptions import DataError, MissingExtraError, UsageError
 from cbcore.files import FileDataset, RemoteFile, is_address
 from cbcore.settings.run_file import read_run_file
-from cbcore.specs import Spec, parse_dataset
+from cbcore.specs import Spec
 from cbcore.store.saved_runs import find_saved
 
 ROWS = [{"id": f"q{i}", "context": f"The number is {i}.", "answer": str(i)} for i in range(5)]
@@ -212,9 +212,9 @@ def test_a_package_that_is_missing_behind_it_is_named():
 )
 def test_a_spec_that_is_an_address_is_a_file(text, path):
     """With its parameters behind it; a name with a config is none."""
-    spec = parse_dataset(text)
+    spec = Spec.parse_dataset(text)
     assert (spec.name, spec.config) == ("file", path)
-    assert parse_dataset("mine:x").name == "mine"
+    assert Spec.parse_dataset("mine:x").name == "mine"
     assert not is_address("mine:x")
 
 

@@ -16,7 +16,6 @@ from cbcore.scoring import (
     NO_RESPONSE,
     Bm25Index,
     golds_of,
-    overlap_f1,
     overlap_scores,
     response_of,
     split_sentences,
@@ -49,7 +48,6 @@ def test_overlap_counts_repeated_tokens_as_often_as_in_both(found, wanted):
         assert overlap_scores(found, wanted) == (harmonic, precision, recall)
     else:
         assert overlap_scores(found, wanted) == (0.0, 0.0, 0.0)
-    assert overlap_f1(found, wanted) == overlap_scores(found, wanted)[0]
 
 
 def test_a_response_is_text_or_a_number():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cbcore import secrets, specs
 from cbcore.exceptions import SpecError
 from cbcore.secrets import Secret
-from cbcore.specs import Spec, parse, parse_chain, parse_dataset, parse_output
+from cbcore.specs import Spec, parse_output
 
 names = st.from_regex(r"[a-z][a-z0-9_.-]{0,6}(/[a-z][a-z0-9-]{0,4})?", fullmatch=True)
 keys = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,6}", fullmatch=True)
@@ -67,7 +67,7 @@ def written_specs(draw):
 )
 def test_a_spec_is_a_name_a_config_and_parameters(text, expected):
     """Every form of the grammar, with values left as they were written."""
-    assert parse(text) == expected
+    assert Spec.parse(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_spec_is_a_name_a_config_and_parameters(text, expected):
 def test_a_malformed_spec_is_refused_with_the_reason(text, reason):
     """The error repeats the spec, says what is wrong with it and shows the grammar."""
     with pytest.raises(SpecError) as caught:
-        parse(text)
+        Spec.parse(text)
     assert reason in caught.value.message
     assert repr(text) in caught.value.message
     assert "name:config,key=value" in caught.value.hint
@@ -112,7 +112,7 @@ def test_a_malformed_spec_is_refused_with_the_reason(text, reason):
 )
 def test_numbers_that_follow_a_number_are_more_values_of_it(text, params):
     """They can be nothing else: no parameter has a number as its name."""
-    assert parse(text).params == params
+    assert Spec.parse(text).params == params
 
 
 @pytest.mark.parametrize(
@@ -127,14 +127,14 @@ def test_numbers_that_follow_a_number_are_more_values_of_it(text, params):
 def test_a_word_alone_is_refused_with_what_it_may_have_meant(text, hint):
     """It may be another value, or a value that lacks its name."""
     with pytest.raises(SpecError) as caught:
-        parse(text)
+        Spec.parse(text)
     assert caught.value.hint == hint
 
 
 def test_of_a_secret_nothing_is_repeated_in_a_hint():
     """A key may hold a comma."""
     with pytest.raises(SpecError) as caught:
-        parse("a:api_key=sk-0123456789,abcdef")
+        Spec.parse("a:api_key=sk-0123456789,abcdef")
     assert "sk-0123456789" not in f"{caught.value.message} {caught.value.hint}"
 
 
@@ -146,19 +146,19 @@ def test_of_a_secret_nothing_is_repeated_in_a_hint():
 @example(Spec("a", None, {"k": "a\n"}))
 def test_a_spec_reads_back_from_its_text(spec):
     """`parse(str(spec)) == spec`, whatever the values hold."""
-    assert parse(str(spec)) == spec
+    assert Spec.parse(str(spec)) == spec
 
 
 @given(st.lists(written_specs(), min_size=1, max_size=3))
 def test_a_chain_reads_back_from_its_text(stages):
     """Specs joined by ` | ` come apart where they were joined, and nowhere else."""
-    assert parse_chain(" | ".join(map(str, stages))) == stages
+    assert Spec.parse_chain(" | ".join(map(str, stages))) == stages
 
 
 @given(st.text(alphabet="ab:,='\"[|]. \\/", max_size=12) | st.text(max_size=12))
 def test_any_text_is_read_or_refused(text):
     """No input makes the parser fail in another way than with a `SpecError`."""
-    for read in (parse, parse_dataset, parse_chain, parse_output):
+    for read in (Spec.parse, Spec.parse_dataset, Spec.parse_chain, parse_output):
         try:
             read(text)
         except SpecError:
@@ -167,7 +167,7 @@ def test_any_text_is_read_or_refused(text):
 
 def test_a_chain_has_its_stages_in_order():
     """The example of the design: a compressor in front of a model."""
-    assert parse_chain("bm25:max_tokens=400 | openai:http://localhost:7878") == [
+    assert Spec.parse_chain("bm25:max_tokens=400 | openai:http://localhost:7878") == [
         Spec("bm25", None, {"max_tokens": "400"}),
         Spec("openai", "http://localhost:7878"),
     ]
@@ -175,7 +175,7 @@ def test_a_chain_has_its_stages_in_order():
 
 def test_a_bar_in_quotes_or_brackets_does_not_end_a_stage():
     """Only a bare bar separates."""
-    assert parse_chain("a:k='x|y' | b:k=[x|y]") == [
+    assert Spec.parse_chain("a:k='x|y' | b:k=[x|y]") == [
         Spec("a", None, {"k": "x|y"}),
         Spec("b", None, {"k": "[x|y]"}),
     ]
@@ -185,7 +185,7 @@ def test_a_bar_in_quotes_or_brackets_does_not_end_a_stage():
 def test_an_empty_stage_is_refused(text):
     """A chain with a hole in it is a mistake, not a shorter chain."""
     with pytest.raises(SpecError, match="a stage of the chain is empty"):
-        parse_chain(text)
+        Spec.parse_chain(text)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_an_empty_stage_is_refused(text):
 )
 def test_the_path_of_a_data_file_is_a_dataset(text, path, params):
     """A path, on any system, is the `file` dataset with that path."""
-    assert parse_dataset(text) == Spec("file", path, params)
+    assert Spec.parse_dataset(text) == Spec("file", path, params)
 
 
 @pytest.mark.parametrize(
@@ -224,20 +224,20 @@ def test_the_path_of_a_data_file_is_a_dataset(text, path, params):
 )
 def test_a_named_dataset_may_be_given_a_path(text, expected):
     """A file name among the parameters of a dataset does not turn the spec into a path."""
-    assert parse_dataset(text) == expected
+    assert Spec.parse_dataset(text) == expected
 
 
 def test_a_data_file_takes_no_config():
     """What follows a path must be key=value."""
     with pytest.raises(SpecError, match="a data file has no config"):
-        parse_dataset("data.jsonl:anatomy")
+        Spec.parse_dataset("data.jsonl:anatomy")
 
 
 @given(written_specs())
 def test_a_dataset_spec_reads_back_from_its_text(spec):
     """A path keeps its `file:` when it is written, so that it reads back as the same dataset."""
     written = Spec("file", spec.config or "data.jsonl", spec.params)
-    assert parse_dataset(str(written)) == written
+    assert Spec.parse_dataset(str(written)) == written
 
 
 @pytest.mark.parametrize(
@@ -309,6 +309,6 @@ def test_every_example_of_the_module_parses():
     """The grammar drawn in the documentation of the module is the one that is read."""
     drawn = re.findall(r"^    (name\S*)$", specs.__doc__, re.MULTILINE)
     assert drawn
-    assert [str(parse(text.replace("key=value,key=value", "k=v,j=w"))) for text in drawn] == [
+    assert [str(Spec.parse(text.replace("key=value,key=value", "k=v,j=w"))) for text in drawn] == [
         text.replace("key=value,key=value", "k=v,j=w") for text in drawn
     ]

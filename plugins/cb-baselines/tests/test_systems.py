@@ -25,7 +25,7 @@ from cbcore import evaluate
 from cbcore.binding import make
 from cbcore.chains import Chain
 from cbcore.protocols import System
-from cbcore.specs import parse
+from cbcore.specs import Spec
 
 ALL = [Identity, Truncate, Bm25, TfIdf, RandomSelection, Retriever, Extractive]
 EXAMPLE = {
@@ -57,7 +57,7 @@ EXAMPLE = {
 def test_default_names_are_specs(system, name):
     """The default name is the spec that makes an equal system."""
     assert system.name == name
-    made = make(parse(name), type(system))
+    made = make(Spec.parse(name), type(system))
     assert vars(made) == vars(system)
 
 

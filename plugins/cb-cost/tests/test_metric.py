@@ -14,7 +14,8 @@ from cb_cost.caching import cache_model
 from cb_cost.row_requests import Asked
 from cb_openai import Price
 from cbcore import evaluate
-from cbcore.results import EvalRow, sum_up
+from cbcore.results import EvalRow
+from cbcore.results.summary import sum_up
 from cbcore.tokens import Encoding
 
 LONG = "The same beginning of every prompt. " * 60

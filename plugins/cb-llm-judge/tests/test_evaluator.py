@@ -12,7 +12,7 @@ from cb_testing import FakeSystem
 from cbcore import EvalRow, MissingScoreError, evaluate
 from cbcore.binding import make
 from cbcore.provenance import describe
-from cbcore.specs import parse
+from cbcore.specs import Spec
 from cbcore.store.identity import Identities
 
 EXAMPLE = {"id": 1, "question": "Capital of France?", "answer": "Paris", "context": "Paris …"}
@@ -228,7 +228,7 @@ def test_an_empty_response_is_no_answer():
 def test_a_judge_is_reached_as_its_parameters_say(server):
     """By the names that `openai` has: each is recorded, and gets as far as the client."""
     spec = f"llm_judge:{server.url},model=failing,max_retries=0,timeout_s=9,requests_per_minute=60"
-    judge = make(parse(spec), LLMJudge)
+    judge = make(Spec.parse(spec), LLMJudge)
     recorded = describe(judge, name="j")["params"]
     assert {
         "max_retries": 0,

@@ -6,6 +6,7 @@ import importlib.util
 import shutil
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -51,13 +52,14 @@ def test_options_are_told_from_targets(arguments, where_from, targets):
 )
 def test_how_to_have_a_distribution_again(origin, arguments):
     """From where it came, as far as that can be repeated."""
-    assert Installed("cb-a", "1.0", origin, 1).arguments == arguments
+    distribution = SimpleNamespace(name="cb-a", version="1.0", origin=origin, folder=None)
+    assert Installed.of(distribution) == Installed("cb-a", "1.0", arguments, 0)
 
 
 def test_what_an_installer_did():
     """Added, replaced, installed anew at the same version, removed."""
-    one, two = Installed("cb-a", "1", Origin(), 1), Installed("cb-a", "2", Origin(), 2)
-    again = Installed("cb-a", "1", Origin(), 3)
+    one, two = Installed("cb-a", "1", ["cb-a==1"], 1), Installed("cb-a", "2", ["cb-a==2"], 2)
+    again = Installed("cb-a", "1", ["cb-a==1"], 3)
     for before, after, text in [
         ({}, {"cb-a": one}, "installed cb-a 1"),
         ({"cb-a": one}, {"cb-a": two}, "replaced cb-a 1 by 2"),
@@ -143,7 +145,7 @@ def test_without_an_installer_nothing_is_tried(monkeypatch):
 
 def test_a_rollback_that_fails_says_what_to_do_by_hand(monkeypatch):
     """The commands are shown."""
-    one, two = Installed("cb-a", "1", Origin(), 1), Installed("cb-b", "2", Origin(), 2)
+    one, two = Installed("cb-a", "1", ["cb-a==1"], 1), Installed("cb-b", "2", ["cb-b==2"], 2)
     with pytest.raises(installer.CBError) as caught:
         installer._roll_back([Change(one, None), Change(None, two)], lambda *_: 1, [], "torn")
     assert "undoing that failed" in caught.value.message
@@ -153,8 +155,8 @@ def test_a_rollback_that_fails_says_what_to_do_by_hand(monkeypatch):
 def test_going_back_touches_only_what_changed():
     """What is new goes, what was there comes back as it was, from the same places."""
     steps = []
-    one, two = Installed("cb-a", "1", Origin(), 1), Installed("cb-a", "2", Origin(), 2)
-    new = Installed("cb-b", "1", Origin(), 1)
+    one, two = Installed("cb-a", "1", ["cb-a==1"], 1), Installed("cb-a", "2", ["cb-a==2"], 2)
+    new = Installed("cb-b", "1", ["cb-b==1"], 1)
     changes = [Change(one, two), Change(None, new)]
     installer._roll_back(changes, lambda *step: steps.append(step) or 0, ["-f", "x"], "torn")
     assert steps == [

@@ -17,8 +17,10 @@ from cb_metrics import (
     ScoreStatistics,
     StageLatency,
 )
-from cbcore.results import EvalRow, sum_up
-from cbcore.stats import estimate_of, mean_of, measured_mean, measured_ratio
+from cbcore.results import EvalRow
+from cbcore.results.summary import sum_up
+from cbcore.stats import Measured
+from cbcore.stats.estimates import mean_of
 
 SCORES = [1.0, 0.0, 0.5, 1.0, None, 0.8]
 TOKENS = [40, 60, 100, 50, 30, 80]
@@ -33,11 +35,11 @@ def rows(**common):
 
 
 def rate_of(values):
-    return estimate_of(measured_mean(values, kind="rate").terms)
+    return Measured.mean(values, kind="rate").terms.estimate()
 
 
 def ratio_of(numerators, denominators):
-    return estimate_of(measured_ratio(numerators, denominators).terms)
+    return Measured.ratio(numerators, denominators).terms.estimate()
 
 
 def estimates(*metrics, of=None):

@@ -15,7 +15,7 @@ from cb_metrics.quantiles import (
     measured_quantile,
     quantile_of,
 )
-from cbcore.stats import Units, estimate_of, quantile_at
+from cbcore.stats import Units, quantile_at
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=60), st.sampled_from([0.5, 0.95, 0.99]))
@@ -63,7 +63,7 @@ def test_a_metric_may_return_one():
     """Rows that do not count are left out, and the summary knows the interval."""
     found = measured_quantile([math.nan, *map(float, range(1, 11))], 0.5)
     assert float(found) == 5.5
-    assert estimate_of(found.terms).interval == (2.0, 9.0)
+    assert found.terms.estimate().interval == (2.0, 9.0)
 
 
 def test_values_that_hang_together_are_bounded_by_as_many_as_are_independent():
@@ -72,7 +72,7 @@ def test_values_that_hang_together_are_bounded_by_as_many_as_are_independent():
     units = Units(
         40, [("d", i, r) for i in range(10) for r in range(4)], [i // 4 for i in range(40)]
     )
-    found = estimate_of(measured_quantile(values, 0.5).terms, units)
+    found = measured_quantile(values, 0.5).terms.estimate(units)
     assert (found.n, found.clusters, found.method) == (10, 10, "woodruff-clustered")
     low, high = found.interval
     alone = quantile_of(values, 0.5)

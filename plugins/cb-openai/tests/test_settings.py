@@ -20,7 +20,7 @@ from cb_openai import (
 )
 from cbcore.binding import make
 from cbcore.provenance import describe
-from cbcore.specs import parse
+from cbcore.specs import Spec
 from cbcore.store.identity import Identities
 
 URL = "http://localhost:1"
@@ -35,7 +35,7 @@ def test_a_spec_keywords_and_records_make_the_same_system():
     spec = f"openai:{URL},model=gpt-4o,max_retries=3,requests_per_minute=60,stop=[a,b],prompt={{question}}"
     given = {"max_retries": 3, "requests_per_minute": 60, "stop": ["a", "b"]}
     systems = [
-        make(parse(spec), OpenAI),
+        make(Spec.parse(spec), OpenAI),
         OpenAI(URL, "gpt-4o", **given, prompt="{question}"),
         OpenAI(
             URL,

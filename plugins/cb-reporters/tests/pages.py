@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 
-from cbcore.results import EvalResult, EvalRow, Texts, sum_up
+from cbcore.results import EvalResult, EvalRow, Texts
+from cbcore.results.summary import sum_up
 
 SENTENCES = (
     "Sallador Yards was a shipyard in Port Ellisby that closed in 1958.",

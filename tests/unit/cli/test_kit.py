@@ -10,8 +10,8 @@ import pytest
 
 from cbcore.api import open_run
 from cbcore.cli import kit
-from cbcore.cli.kit import Output, exiting
-from cbcore.cli.reports import write_reports
+from cbcore.cli.kit import exiting
+from cbcore.cli.reports import Output, write_reports
 from cbcore.exceptions import DataError, ReportError, ResultError, RunInterruptedError, UsageError
 from cbcore.results import EvalResult, EvalRow
 
@@ -19,8 +19,8 @@ from cbcore.results import EvalResult, EvalRow
 def test_the_public_names():
     """One assertion holds what authors of commands may rely on."""
     assert kit.__all__ == [
-        "Output",
         "Settings",
+        "benchmark_command",
         "cache_option",
         "clean",
         "echo",
@@ -28,12 +28,9 @@ def test_the_public_names():
         "echo_json",
         "execute_and_report",
         "exiting",
-        "make_outputs",
         "offered_records",
         "output_option",
         "pass_settings",
-        "run_benchmark",
-        "run_command",
         "shared_options",
         "tool_table",
     ]
@@ -138,8 +135,8 @@ def test_a_report_that_fails_keeps_no_other_back(tmp_path, capsys):
 
 
 PROGRAM = """
-from cbcore.cli.reports import write_reports
-from cbcore.cli.kit import Output, exiting
+from cbcore.cli.reports import Output, write_reports
+from cbcore.cli.kit import exiting
 from cbcore.results import EvalResult
 
 class Long:

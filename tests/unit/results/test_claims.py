@@ -11,7 +11,8 @@ from benchmarks.statistics import RARE, RARER_THAN_NOT, Line
 from cbcore.results import EvalRow
 from cbcore.results.summary import sum_up
 from cbcore.results.verdicts import format_needed
-from cbcore.stats import Units, examples_needed, measured_mean, measured_ratio, ratio_of
+from cbcore.stats import Measured, Units, examples_needed
+from cbcore.stats.estimates import ratio_of
 from cbcore.stats.measured import Terms
 from cbcore.stats.paired import difference_of
 
@@ -58,7 +59,7 @@ class Quality:
     score_field = "f1"
 
     def compute(self, rows):
-        return {"mean_score": measured_mean([row.scores["f1"] for row in rows], kind="score")}
+        return {"mean_score": Measured.mean([row.scores["f1"] for row in rows], kind="score")}
 
 
 class Saved:
@@ -66,7 +67,7 @@ class Saved:
 
     def compute(self, rows):
         pairs = [(row.input_tokens - row.output_tokens, row.input_tokens) for row in rows]
-        return {"compression_ratio": measured_ratio(*zip(*pairs, strict=True), better="higher")}
+        return {"compression_ratio": Measured.ratio(*zip(*pairs, strict=True), better="higher")}
 
 
 @pytest.mark.parametrize(("n_clusters", "is_tested"), [(5, False), (6, True)])
@@ -122,7 +123,7 @@ def test_the_best_system_has_the_interval_of_the_best_of_so_many():
     best = max(found.summary, key=lambda system: found.summary[system]["mean_score"])
     assert {s for s in by_system if found.estimates[s]["mean_score"].best_of} == {best}
     estimate = found.estimates[best]["mean_score"]
-    plain = measured_mean([row.scores["f1"] for row in by_system[best]], kind="score")
+    plain = Measured.mean([row.scores["f1"] for row in by_system[best]], kind="score")
     low, high = sum_up({best: by_system[best]}, [Quality()]).estimates[best]["mean_score"].interval
     assert estimate.value == plain
     assert estimate.interval[0] < low

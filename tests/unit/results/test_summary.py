@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore.results import EvalRow, sum_up
+from cbcore.results import EvalRow
+from cbcore.results.summary import sum_up
 
 ROWS = {"a": [EvalRow("a", 1, {"f1": 0.5})], "b": [EvalRow("b", 1, {"f1": 1.0}), EvalRow("b", 2)]}
 

@@ -6,9 +6,11 @@ import random
 
 import pytest
 
-from cbcore.results import EvalResult, EvalRow, sum_up
+from cbcore.results import EvalResult, EvalRow
+from cbcore.results.summary import sum_up
 from cbcore.results.verdicts import Statements
-from cbcore.stats import Measured, measured_mean, measured_ratio, ratio_of
+from cbcore.stats import Measured
+from cbcore.stats.estimates import ratio_of
 
 
 class Mean:
@@ -16,7 +18,7 @@ class Mean:
     score_field = "f1"
 
     def compute(self, rows):
-        return {"mean": measured_mean([row.scores.get("f1", float("nan")) for row in rows])}
+        return {"mean": Measured.mean([row.scores.get("f1", float("nan")) for row in rows])}
 
 
 class Saved:
@@ -24,7 +26,7 @@ class Saved:
 
     def compute(self, rows):
         saved = [row.input_tokens - row.output_tokens for row in rows]
-        return {"saved": measured_ratio(saved, [row.input_tokens for row in rows])}
+        return {"saved": Measured.ratio(saved, [row.input_tokens for row in rows])}
 
 
 def rows(system, scores, tokens=100, **common):
@@ -239,7 +241,7 @@ def test_a_metric_whose_terms_do_not_fit_keeps_its_value():
 
     class Short(Mean):
         def compute(self, rows):
-            return {"mean": measured_mean([1.0])}
+            return {"mean": Measured.mean([1.0])}
 
     found = sum_up({"a": rows("a", [1.0, 0.0])}, [Short()])
     assert found.summary["a"]["mean"] == 1.0
@@ -437,7 +439,7 @@ def test_whole_contexts_are_compared_with_shortened_ones():
     """Here the shortened ones are the baseline."""
     told = {"systems": records(cut=["zipper", "reader"], full=["identity", "reader"])}
     sides = {"cut": rows("cut", noisy(1), 40), "full": rows("full", noisy(1))}
-    seen = Statements(sides, "f1", records=told["systems"])
+    seen = Statements(sides, "f1", told)
     assert seen.of("full", "cut", n=60) is None
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from cbcore import binding, specs
+from cbcore import binding
 from cbcore.exceptions import UsageError
 from cbcore.plugins import Catalog
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import compose
+from cbcore.specs import Spec
 
 DATA = [{"id": 1, "question": "Who?", "answer": "me"}]
 
@@ -175,7 +176,7 @@ def test_the_record_of_an_evaluator_says_what_it_emits():
 def test_every_name_is_looked_up_and_every_spec_parsed_once(monkeypatch):
     """Also those of evaluators and metrics that are chosen automatically."""
     looked_up, parsed = [], []
-    find, parse = Catalog.find, specs.parse
+    find, parse = Catalog.find, Spec.parse
 
     def find_and_note(self, kind, name):
         looked_up.append((kind, name))
@@ -186,7 +187,7 @@ def test_every_name_is_looked_up_and_every_spec_parsed_once(monkeypatch):
         return parse(text)
 
     monkeypatch.setattr(Catalog, "find", find_and_note)
-    monkeypatch.setattr(specs, "parse", parse_and_note)
+    monkeypatch.setattr(Spec, "parse", staticmethod(parse_and_note))
     settings = RunSettings(
         systems=["bm25:max_tokens=150 | extractive"], datasets=["hotpotqa:sample"]
     )

@@ -11,12 +11,8 @@ import pytest
 
 from cb_metrics.quantiles import clustered_quantile_of, quantile_of
 from cb_sweeps.smallest import lower_bound_of
-from cbcore.stats import (
-    mean_of,
-    paired_mean_of,
-    paired_test,
-)
-from cbcore.stats.estimates import rate_of, ratio_of
+from cbcore.stats import Estimate, paired_test
+from cbcore.stats.estimates import mean_of, rate_of, ratio_of
 
 N_RUNS = 2000
 
@@ -178,7 +174,7 @@ ALL_OR_NOTHING, IN_PART = (lambda _: 1.0), (lambda chance: chance.uniform(0.3, 1
 def test_intervals_of_paired_differences(n, lost, won, size, mean):
     """Also where few examples differ, or none; there they hold more than 95 %, not fewer."""
     share = covers(
-        lambda c: paired_mean_of(changed(c, n, lost, won, size)),
+        lambda c: Estimate.of_differences(changed(c, n, lost, won, size)),
         (won - lost) * mean,
     )
     assert share > 0.93
@@ -225,16 +221,16 @@ def test_intervals_of_means_of_skewed_values(n, least):
 def test_one_cluster_of_many_that_differs_is_no_proof_for_the_others():
     """The two that are added are clusters of the usual size."""
     groups = [i // 5 for i in range(100)]
-    none = paired_mean_of([0.0] * 100, groups)
+    none = Estimate.of_differences([0.0] * 100, groups)
     assert none.stderr == pytest.approx(math.sqrt(2) / 22)
-    one = paired_mean_of([-1.0] + [0.0] * 99, groups)
+    one = Estimate.of_differences([-1.0] + [0.0] * 99, groups)
     plain = mean_of([-1.0] + [0.0] * 99, groups)
     assert one.stderr > plain.stderr
 
 
 def test_few_that_differ_are_the_cells_of_a_table_each_one_larger():
     """Bonett and Price 2012: of 40 pairs 1 won and 3 lost are taken for 2 and 4 of 42."""
-    found = paired_mean_of([1.0] + [-1.0] * 3 + [0.0] * 36)
+    found = Estimate.of_differences([1.0] + [-1.0] * 3 + [0.0] * 36)
     won, lost = 2 / 42, 4 / 42
     assert found.value == pytest.approx(won - lost)
     assert found.stderr == pytest.approx(math.sqrt((won + lost - (won - lost) ** 2) / 42))
@@ -243,11 +239,11 @@ def test_few_that_differ_are_the_cells_of_a_table_each_one_larger():
 def test_many_that_differ_are_taken_as_they_are():
     """Then the spread is known well enough, and the interval is that of Student's t."""
     differences = [0.1, -0.2, 0.3, 0.0] * 6
-    assert paired_mean_of(differences) == mean_of(differences)
+    assert Estimate.of_differences(differences) == mean_of(differences)
 
 
 def test_values_that_can_be_anything_and_do_not_differ_have_no_bounds():
     """Nobody knows how far others would be apart; nor of a single one."""
-    assert paired_mean_of([0.0] * 9, reach=None) is None
-    assert paired_mean_of([0.5]) is None
-    assert paired_mean_of([]) is None
+    assert Estimate.of_differences([0.0] * 9, reach=None) is None
+    assert Estimate.of_differences([0.5]) is None
+    assert Estimate.of_differences([]) is None

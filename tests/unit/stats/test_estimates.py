@@ -9,14 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cbcore.results import EvalRow
-from cbcore.stats import (
-    Units,
-    estimate_of,
-    mean_of,
-    measured_mean,
-    measured_ratio,
-)
-from cbcore.stats.estimates import rate_of, ratio_of
+from cbcore.stats import Measured, Units
+from cbcore.stats.estimates import mean_of, rate_of, ratio_of
 from cbcore.stats.measured import Terms
 
 
@@ -103,7 +97,7 @@ def test_repeats_count_as_one_question():
     """Three attempts that agree say no more than one, and n is the number of questions."""
     rows = [EvalRow("s", q, {"f1": q % 2}, repeat=r) for q in range(6) for r in range(3)]
     terms = Terms([row.scores["f1"] for row in rows])
-    found = estimate_of(terms, Units.of(rows))
+    found = terms.estimate(Units.of(rows))
     once = mean_of([q % 2 for q in range(6)])
     assert found.n == 6
     assert found.stderr == pytest.approx(once.stderr)
@@ -125,12 +119,12 @@ def test_rows_of_a_cluster_hang_together_and_others_stand_for_themselves():
 
 def test_rows_without_a_term_do_not_count():
     """NaN stands for them, and so the order of the rows is kept."""
-    value = measured_mean([1.0, math.nan, 0.0, 1.0])
+    value = Measured.mean([1.0, math.nan, 0.0, 1.0])
     assert float(value) == pytest.approx(2 / 3)
-    assert estimate_of(value.terms).n == 3
-    ratio = measured_ratio([1.0, math.nan, 3.0], [2.0, 5.0, 2.0])
+    assert value.terms.estimate().n == 3
+    ratio = Measured.ratio([1.0, math.nan, 3.0], [2.0, 5.0, 2.0])
     assert float(ratio) == 1.0
-    assert math.isnan(measured_mean([math.nan]))
+    assert math.isnan(Measured.mean([math.nan]))
 
 
 @pytest.mark.parametrize(
@@ -145,7 +139,7 @@ def test_rows_without_a_term_do_not_count():
 )
 def test_no_interval_goes_where_no_value_can_be(kind, values, interval):
     """Scores that all lie between 0 and 1 are on that scale; amounts are never negative."""
-    low, high = estimate_of(Terms(values, kind=kind)).interval
+    low, high = Terms(values, kind=kind).estimate().interval
     plain = mean_of(values).interval
     assert (low, high) == (max(interval[0], plain[0]), min(interval[1], plain[1]))
 
@@ -153,7 +147,7 @@ def test_no_interval_goes_where_no_value_can_be(kind, values, interval):
 def test_terms_that_do_not_fit_the_rows_are_refused():
     """Or the values of one row would be taken for those of another."""
     with pytest.raises(ValueError, match="2 terms were given for 3 rows"):
-        estimate_of(Terms([1.0, 0.0]), Units(3))
+        Terms([1.0, 0.0]).estimate(Units(3))
 
 
 FLOATS = st.floats(-1e3, 1e3)

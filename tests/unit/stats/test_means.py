@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore.stats import Estimate, mean_of
+from cbcore.stats import Estimate
+from cbcore.stats.estimates import mean_of
 
 
 @pytest.mark.parametrize(

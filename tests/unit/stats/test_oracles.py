@@ -9,14 +9,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from cbcore.stats import (
-    holm,
-    mean_of,
-    paired_test,
-    t_quantile,
-    t_two_sided,
-)
-from cbcore.stats.estimates import rate_of
+from cbcore.stats import holm, paired_test, t_quantile, t_two_sided
+from cbcore.stats.estimates import mean_of, rate_of
 from cbcore.stats.paired import mcnemar_mid_p
 
 scipy_stats = pytest.importorskip("scipy.stats")

@@ -7,9 +7,9 @@ import math
 import pytest
 
 from cb_compare.comparing import smallest_effect
-from cbcore.stats import examples_needed, mean_of
+from cbcore.stats import examples_needed
 from cbcore.stats.distributions import t_quantile
-from cbcore.stats.estimates import rate_of, ratio_of
+from cbcore.stats.estimates import mean_of, rate_of, ratio_of
 
 close = pytest.approx
 

@@ -7,6 +7,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import sub
+from statistics import NormalDist
 from typing import Any, Protocol, cast
 
 import attrs
@@ -18,18 +19,9 @@ from cb_compare.samples import Key, Pairs, Question, grouped, sides_of
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.names import hint
 from cbcore.results import EvalResult, EvalRow, RowsBySystem
-from cbcore.results.verdicts import THRESHOLD, Statements
+from cbcore.results.verdicts import Statements
 from cbcore.results.verdicts import Verdict as Statement
-from cbcore.stats import (
-    Terms,
-    Units,
-    difference_of,
-    examples_needed,
-    holm,
-    mean_of,
-    paired_mean_of,
-    t_quantile,
-)
+from cbcore.stats import Estimate, Terms, Units, difference_of, examples_needed, holm
 
 MOST_EXAMPLES = 5
 """How many of the examples behind a regression are named."""
@@ -223,21 +215,18 @@ def _rows(result: EvalResult) -> dict[str, Sequence[EvalRow]]:
 
 def _statements(result: EvalResult, metric: str) -> Statements:
     """Statements on the systems of one run."""
-    threshold = float(result.config.get("settings", {}).get("threshold", THRESHOLD))
-    records = result.config.get("systems") or ()
-    return Statements(_rows(result), metric, threshold=threshold, records=records)
+    return Statements(_rows(result), metric, result.config)
 
 
 def _between(before: EvalResult, after: EvalResult, metric: str) -> Stated:
     """Statements on the same systems in two runs."""
     old, new = _rows(before), _rows(after)
-    threshold = float(after.config.get("settings", {}).get("threshold", THRESHOLD))
 
     def of(
         system: str, baseline: str, *, n: int, is_tied: bool = True, tokens: float | None = None
     ) -> Statement | None:
         rows = {system: new[system], "the first run": old[baseline]}
-        both = Statements(rows, metric, threshold=threshold)
+        both = Statements(rows, metric, after.config)
         return both.of(system, "the first run", n=n, is_tied=is_tied, tokens=tokens)
 
     return of
@@ -298,7 +287,7 @@ def _comparison(
         within_variance=pairs.within_variance(),
         regressed=_regressed(pairs, differences),
     )
-    estimate = mean_of(differences, groups, n=len(differences))
+    estimate = Terms(differences).estimate_grouped(groups, len(differences))
     if found is None or estimate is None or found.stderr is None:
         return bare
     reach = 1.0 if all(0 <= score <= 1 for score in (*first, *second)) else None
@@ -315,7 +304,7 @@ def _comparison(
             None
             if margin is None
             else judge(
-                *(estimate, paired_mean_of(differences, groups, reach=reach)),
+                *(estimate, Estimate.of_differences(differences, groups, reach=reach)),
                 *(found.n_units - 1, margin),
                 alpha=options.alpha,
                 power=options.power,
@@ -427,4 +416,4 @@ def smallest_effect(stderr: float, *, alpha: float = 0.05, power: float = 0.8) -
 
     `alpha` is the level of the test; for one of m comparisons, divide it by m.
     """
-    return (t_quantile(1 - alpha / 2, math.inf) + t_quantile(power, math.inf)) * stderr
+    return (NormalDist().inv_cdf(1 - alpha / 2) + NormalDist().inv_cdf(power)) * stderr

@@ -16,7 +16,7 @@ from cbcore.exceptions import UsageError
 from cbcore.names import hint
 from cbcore.results import EvalResult, EvalRow
 from cbcore.results.verdicts import format_needed
-from cbcore.stats import Units, estimate_of, measured_mean
+from cbcore.stats import Measured, Units
 
 State = Literal["kept", "broken", "inconclusive"]
 
@@ -159,7 +159,7 @@ def _value(
         missing = sum(row.error is None and score not in row.scores for row in rows)
         return (missing / len(rows) if rows else None), f"{missing:,} of {len(rows):,} rows lack it"
     values = [row.scores.get(name, math.nan) if row.error is None else math.nan for row in rows]
-    estimate = estimate_of(measured_mean(values, kind="score").terms, Units.of(rows))
+    estimate = Measured.mean(values, kind="score").terms.estimate(Units.of(rows))
     value = result.summary.get(system, {}).get(name)
     if estimate is None and value is not None:
         estimate = result.estimates.get(system, {}).get(name)

@@ -12,7 +12,6 @@ from cbcore.cli.kit import (
     cache_option,
     echo,
     execute_and_report,
-    make_outputs,
     output_option,
     pass_settings,
     shared_options,
@@ -71,4 +70,4 @@ def command(
         echo(f"run {run_id}: {len(shards)} shards, {len(result.rows)} rows{note}", err=True)
         return result
 
-    execute_and_report(join, make_outputs(settings, outputs))
+    execute_and_report(settings, join, outputs)

@@ -9,9 +9,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import attrs
+import pluggy
 
 from cb_compare.given_shards import (
     GivenShard,
@@ -22,35 +24,20 @@ from cb_compare.given_shards import (
     find_siblings,
 )
 from cbcore import metrics_of
-from cbcore.assembly import Benchmark, Builder, Built
-from cbcore.assembly.remaking import check_untrusted
-from cbcore.boundary import contained
-from cbcore.environment import describe_environment
+from cbcore.api import hooks_of
+from cbcore.assembly import Benchmark, Built
 from cbcore.exceptions import ResultError, StoreError, UsageError
-from cbcore.plugins import Catalog, HookManager, default_catalog
-from cbcore.protocols import Example, Output
-from cbcore.results import (
-    POSITIONS,
-    EvalResult,
-    EvalRow,
-    RunConfig,
-    Texts,
-    add_hook_sections,
-    make_sections,
-    mark_idle,
-)
-from cbcore.secrets import hide
+from cbcore.plugins import Catalog, default_catalog
+from cbcore.results import EvalResult, EvalRow, RowsBySystem, RunConfig, Texts
 from cbcore.settings import RunSettings
-from cbcore.settings.compose import configure
-from cbcore.settings.plugin_options import read_plugin_options
-from cbcore.store.database import Reader, Store, find_store, now
-from cbcore.store.rows import COPY_ROWS, JoinedRows, StoredRows, StoredTexts
+from cbcore.store.database import Store
 from cbcore.store.saved_runs import SavedRun, saved_runs
-from cbcore.store.stand_ins import StoredSystem
 from cbcore.store.transfer import import_run, remove_runs
 
 _OF_A_SHARD = ("state_reason", "rescored_from", "repeated_calls", "named_evaluators")
 _ENDINGS = ("failures", "stopped")
+_ROWS_OF_A_BENCHMARK = 2**32
+"""Positions of the n-th benchmark begin at n times this number."""
 _SELECTING = ("sample", "examples", "failed")
 """Settings with which a run does not have all examples of its data."""
 
@@ -90,8 +77,9 @@ def merge(
             hint="Run or resume them, or merge what is there with --partial.",
         )
     check_agreement(shards)
-    path = find_store(cache_dir)
-    is_own = all(s.saved and s.saved.path == path and s.saved.origin != "imported" for s in shards)
+    is_own = all(
+        s.saved and is_in_store(s.saved, cache_dir) and s.saved.origin != "imported" for s in shards
+    )
     origin = "own" if is_own else "trusted" if trusted else "imported"
     config = _join_configs(shards, missing)
     merging = Merging(shards, config, catalog or default_catalog(), origin)
@@ -123,38 +111,37 @@ class Merging:
         of_rows = [texts for pairs in placed.values() for _, texts in pairs]
         has_texts = any(texts != Texts() for texts in of_rows)
         parts = {system: [row for row, _ in pairs] for system, pairs in placed.items()}
-        return self._make_result(parts, of_rows if has_texts else None)
+        result = EvalResult(rows=[row for part in parts.values() for row in part])
+        result.texts = of_rows if has_texts else None
+        self._summarize(result, parts)
+        return result
 
     def join_in_store(self, cache_dir: str | Path, argv: Sequence[str] | None) -> EvalResult:
         """The result as a run of its own: a copy of the rows, with the texts where they are."""
         saved = [self._bring(shard, cache_dir) for shard in self.shards]
         versions = {p.name: p.version for p in self.catalog.plugins if p.is_usable}
-        data = saved[0].environment.get("datasets")
-        run = SavedRun(
-            *(find_store(cache_dir), self.config["run_id"], self.config["started"]),
-            settings=self.config["settings"],
-            components=self.config,
-            environment=describe_environment(versions, argv) | {"datasets": data},
-            origin=self.origin,
-        )
+        config = cast("RunConfig", self.config)
+        run = SavedRun.begin(cache_dir, config, versions, argv)
+        run.environment["datasets"] = saved[0].environment.get("datasets")
+        run.origin = self.origin
         store = Store(cache_dir)
         run.save(store)  # a merge that is killed leaves a run that can be seen and removed
         try:
             for shard in saved:
-                store.put(COPY_ROWS, (run.run_id, shard.run_id))
+                run.copy_rows(shard, store)
             store.flush()
             store.check()
             if {shard.run_id for shard in saved} - {one.run_id for one in saved_runs(cache_dir)}:
                 raise StoreError(
                     f"Shards were removed from {cache_dir} meanwhile.", hint="Merge the others."
                 )
-            parts = run.row_parts()
-            texts = None if run.settings["no_examples"] else StoredTexts(parts)
-            result = self._make_result(dict(zip(run.systems, parts, strict=True)), texts)
-            run.recorded_state, run.ended = self.config["state"], now()
+            result = run.result(is_summed_up=False)
+            rows = cast("RowsBySystem", result.rows)
+            self._summarize(result, dict(zip(run.systems, rows.parts, strict=True)))
+            run.recorded_state, run.ended = self.config["state"], _now()
             run.reason = self.config.get("state_reason")
             run.components = {**result.config}
-            run.outcome = _count_rows(run.run_id, store.reader, result)
+            run.outcome = _count_rows(result)
             run.save(store, result)
             store.close()
         except BaseException:
@@ -167,7 +154,7 @@ class Merging:
     def _bring(self, shard: GivenShard, cache_dir: str | Path) -> SavedRun:
         """The shard as a run of this store."""
         run = cast("SavedRun", shard.saved)
-        if run.path == find_store(cache_dir):
+        if is_in_store(run, cache_dir):
             return run
         known = [one for one in saved_runs(cache_dir, run.run_id) if one.run_id == run.run_id]
         if not known:
@@ -179,34 +166,20 @@ class Merging:
             )
         return run
 
-    def _make_result(
-        self, parts: Mapping[str, Sequence[EvalRow]], texts: Sequence[Texts] | None
-    ) -> EvalResult:
+    def _summarize(self, result: EvalResult, parts: Mapping[str, Sequence[EvalRow]]) -> None:
+        """Add all that is made of the rows of the systems."""
         self._check_whole(parts)
         config = cast("RunConfig", self.config)
         problems = [config["state_reason"]] if "state_reason" in config else []
         if config["settings"].get("no_examples"):
             problems.append("shards have no texts: tables that are made of texts are left out")
-        metrics = metrics_of(config, self.catalog, problems, is_trusted=self.is_trusted)
-        sections, remarks = make_sections(parts, metrics, config)
+        result.metrics = metrics_of(config, self.catalog, problems, is_trusted=self.is_trusted)
         timing: Counter[str] = Counter()
         for shard in self.shards:
             timing.update(shard.timing)
-        result = EvalResult(
-            rows=JoinedRows(list(parts.values())),
-            timing=dict(timing),
-            config=config,
-            problems=problems,
-            sections=sections,
-            metrics=metrics,
-            texts=texts,
-        )
-        result.summarize(parts)
-        result.summary = hide(result.summary)
-        result.problems += remarks
-        run = self._configure_again(result.problems)
-        add_hook_sections(run.hooks, run, result)
-        return result
+        run = self._configure_again(problems)
+        result.timing, result.config, result.problems = dict(timing), config, problems
+        result.summarize(parts, run)
 
     def _check_whole(self, parts: Mapping[str, Sequence[EvalRow]]) -> None:
         """Raise `ResultError` if a row was lost on the way."""
@@ -215,10 +188,7 @@ class Merging:
         if is_partial or any(config["settings"].get(name) is not None for name in _SELECTING):
             return
         for system in parts.keys() - config.get("stopped", {}).keys():
-            rows = parts[system]
-            stored = rows.positions if isinstance(rows, StoredRows) else None
-            positions = stored or [row.position for row in rows]
-            n_rows = Counter(position // POSITIONS for position in positions)
+            n_rows = Counter(row.position // _ROWS_OF_A_BENCHMARK for row in parts[system])
             for place, record in enumerate(config["datasets"]):
                 n_examples = record.get("n_examples", 0)
                 if n_examples and (not n_rows[place] or n_rows[place] % n_examples):
@@ -229,13 +199,8 @@ class Merging:
                     )
 
     def _configure_again(self, problems: list[str]) -> MergedRun:
-        """The run with its hooks: plugins get the options that the shards record.
-
-        If these are somebody else's, they give values only and run no code.
-        """
+        """The run with its hooks: plugins get the options that the shards record."""
         before = self.config["settings"]
-        names = [record["name"] for record in self.config.get("options", ())]
-        given = {name: before[name] for name in names if name in before}
         named: list[Any] = [shard.config.get("named_evaluators") for shard in self.shards]
         settings = RunSettings(
             evaluators=next((specs for specs in named if specs is not None), None),
@@ -243,21 +208,9 @@ class Merging:
             seed=before.get("seed"),
             dry_run=not self.is_trusted,
         )
-        hooks = self.catalog.new_hooks()
-        check = None if self.is_trusted else check_untrusted
-        with contained() as attempt:
-            options = read_plugin_options(given, self.catalog)
-            for option, value in options.items() if check else ():
-                check_untrusted(option.flag, option.key, value, str)
-            configure(settings, options, Builder(self.catalog, hooks=hooks, check=check))
-        if attempt.error is not None:
-            hooks = HookManager()
-            hint = getattr(attempt.error, "hint", None)
-            flags = ", ".join(f"--{name.replace('_', '-')}" for name in given) or "plugins"
-            problems.append(
-                f"sections of {flags} are left out: {attempt.reason}{f' ({hint})' if hint else ''}"
-            )
-        return MergedRun(cast("RunConfig", self.config), settings, hooks)
+        config = cast("RunConfig", self.config)
+        hooks = hooks_of(config, settings, self.catalog, problems, is_trusted=self.is_trusted)
+        return MergedRun(config, settings, hooks)
 
 
 class MergedRun:
@@ -266,24 +219,38 @@ class MergedRun:
     benchmarks: Sequence[Benchmark] = ()
     total: int | None = None
 
-    def __init__(self, config: RunConfig, settings: RunSettings, hooks: HookManager) -> None:
+    def __init__(
+        self, config: RunConfig, settings: RunSettings, hooks: pluggy.PluginManager
+    ) -> None:
         self.run_id, self.config = config["run_id"], config
         self.settings, self.hooks = settings, hooks
         self.failures, self.stopped = config.get("failures", {}), config.get("stopped", {})
         records = [dict(record) for record in config["systems"]]
         self.systems: Sequence[Built] = [
-            Built(StoredSystem(one["name"], "", one), one) for one in records
+            Built(SimpleNamespace(name=one["name"]), one) for one in records
         ]
 
-    def call_again(self, system: Built, examples: Iterable[Example]) -> list[Output | None]:
+    def call_again(
+        self, system: Built, examples: Iterable[dict[str, Any]]
+    ) -> list[dict[str, Any] | None]:
         """Nothing is called."""
         return []
 
 
-def _count_rows(run_id: str, reader: Reader, result: EvalResult) -> dict[str, Any]:
+def is_in_store(run: SavedRun, cache_dir: str | Path) -> bool:
+    """Whether a run is one of a store, not an exported file."""
+    return run.path.parent == Path(cache_dir).expanduser().absolute()
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def _count_rows(result: EvalResult) -> dict[str, Any]:
     """What a list of runs shows of this one."""
-    query = "SELECT count(*), total(error IS NOT NULL), total(cached) FROM rows WHERE run_id=?"
-    total, failed, cached = map(int, reader.query(query, (run_id,))[0])
+    counts = result.counts().values()
+    total, failed = sum(one.total for one in counts), sum(one.errored for one in counts)
+    cached = sum(one.cached for one in counts)
     return {
         "counts": {"total": total, "ok": total - failed, "failed": failed, "cached": cached},
         "scores": {system: values.get("mean_score") for system, values in result.summary.items()},
@@ -318,7 +285,7 @@ def _join_configs(shards: Sequence[GivenShard], missing: str) -> dict[str, Any]:
     config |= {
         **({"options": options} if options else {}),
         "run_id": time.strftime("%Y%m%d-%H%M%S-", time.gmtime()) + os.urandom(3).hex(),
-        "started": now(),
+        "started": _now(),
         "settings": settings,
         "executors": [one for n, one in enumerate(executors) if one not in executors[:n]],
         "merged_from": list(dict.fromkeys(shard.run_id for shard in shards)),
@@ -327,4 +294,8 @@ def _join_configs(shards: Sequence[GivenShard], missing: str) -> dict[str, Any]:
     if missing:
         config["state_reason"] = f"this is partial: {missing}"
     idle = [{e["name"] for e in one.get("evaluators", ()) if e.get("idle")} for one in configs]
-    return {**mark_idle(cast("RunConfig", config), "evaluators", set.intersection(*idle))}
+    never = set.intersection(*idle)
+    for record in config.get("evaluators", ()):
+        record.pop("idle", None)
+        record.update({"idle": True} if record["name"] in never else {})
+    return config

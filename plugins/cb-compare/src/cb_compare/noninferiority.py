@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 from typing import Literal
 
 import attrs
 
-from cbcore.stats import FEWEST_UNITS, Estimate, examples_needed, t_quantile, t_two_sided
+from cbcore.stats import Estimate, examples_needed, t_quantile, t_two_sided
 
 
 @attrs.frozen
@@ -43,10 +44,9 @@ def judge(
     half = t_quantile(1 - alpha, df) * steady.stderr
     lower = steady.value - half
     p_value = _upper_tail(steady.value + margin, steady.stderr, df)
-    is_testable = df + 1 >= FEWEST_UNITS
-    if is_testable and lower >= -margin:
+    if difference.is_testable and lower >= -margin:
         return NonInferiority(margin, "yes", lower, p_value)
-    if is_testable and steady.value + half < -margin:
+    if difference.is_testable and steady.value + half < -margin:
         return NonInferiority(margin, "no", lower, p_value)
     needed = _needed(difference, steady, margin, alpha=alpha, power=power)
     return NonInferiority(margin, "inconclusive", lower, p_value, needed)
@@ -65,7 +65,7 @@ def _needed(
     if difference.value or not margin:
         return None
     # None differs: what is not ruled out is so for their number, and falls with it.
-    half = t_quantile(1 - alpha, math.inf) * (steady.stderr or 0.0)
+    half = NormalDist().inv_cdf(1 - alpha) * (steady.stderr or 0.0)
     return max(math.ceil((difference.n + 2) * half / margin), difference.n + 1)
 
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import attrs
 
 from cbcore.results import EvalResult, EvalRow
-from cbcore.stats import CLUSTER, Estimate, ratio_of
+from cbcore.stats import CLUSTER, Estimate, Terms
 
 Key: TypeAlias = "tuple[str, str | int]"
 """Dataset and example."""
@@ -141,7 +141,7 @@ class Pairs:
     def share_of_tokens(self) -> Estimate | None:
         """The tokens of the first system over those of the second."""
         mine, theirs = ([q.tokens for q in side] for side in (self.first, self.second))
-        return ratio_of(mine, theirs, self.groups())
+        return Terms(mine, theirs).estimate_grouped(self.groups())
 
     def share_of_dollars(self) -> Estimate | None:
         """The dollars of the first system over those of the second, where both say."""
@@ -154,7 +154,8 @@ class Pairs:
             [side[i].dollars or 0.0 for i in paid] for side in (self.first, self.second)
         )
         groups = self.groups()
-        return ratio_of(mine, theirs, None if groups is None else [groups[i] for i in paid])
+        of_paid = None if groups is None else [groups[i] for i in paid]
+        return Terms(mine, theirs).estimate_grouped(of_paid)
 
     def within_variance(self) -> float | None:
         """How much attempts at one question differ, on average; None with one attempt each."""

@@ -8,13 +8,13 @@ and positions.
 from __future__ import annotations
 
 import re
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from cbcore.json_data import to_json, to_json_safe
 from cbcore.settings import Option
-from cbcore.store.database import digest
 
 if TYPE_CHECKING:
     from cbcore.run.examples import NumberedExample
@@ -54,10 +54,14 @@ class Shard:
         unit: Any = example.data.get(_UNIT)
         key = example.key
         if unit is not None:
-            key = digest(to_json(to_json_safe(unit), sort_keys=True))
+            key = _digest(to_json(to_json_safe(unit), sort_keys=True))
         elif not key:
-            key = digest(to_json([example.dataset, str(example.id)]))
+            key = _digest(to_json([example.dataset, str(example.id)]))
         return int(key[:16], 16) % self.count == self.number - 1
+
+
+def _digest(content: bytes) -> str:
+    return blake2b(content, digest_size=16).hexdigest()
 
 
 SHARD = Option(

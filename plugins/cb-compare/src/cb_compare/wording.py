@@ -7,7 +7,9 @@ from typing import Any
 
 from cb_compare.records import Comparison, CostInterval
 from cbcore.results.verdicts import format_needed, format_p_value, too_few, unseen_loss
-from cbcore.stats import FEW_CLUSTERS
+
+FEW_CLUSTERS = 30
+"""With fewer, intervals are rough: see docs/explanation/statistics.md."""
 
 _VERDICTS = {"better": "better", "worse": "worse", "undecided": "no significant difference"}
 

@@ -9,13 +9,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from cbcore.cli.kit import Output, execute_and_report, exiting
+from cbcore.cli.kit import Settings, execute_and_report, exiting
 from cbcore.exceptions import UsageError
 
 if TYPE_CHECKING:
     from cbcore.settings import RunSettings
 
 _NOT_HERE = ("dspy",)
+_REPORTERS = {"table": "markdown", "json": "json", "html": "html"}
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -84,12 +85,11 @@ def _run(arguments: list[str]) -> None:
 
         flags = memory_command.build_parser().parse_args(arguments[1:])
         settings = memory_command.settings_of(flags)
-        execute_and_report(lambda: execute(settings), [Output(_reporter(flags.output))])
+        execute_and_report(Settings(), lambda: execute(settings), [_REPORTERS[flags.output]])
         return
     flags = build_parser().parse_args(arguments)
-    outputs = [Output(_reporter(flags.output))]
     settings = _settings_of(flags)
-    execute_and_report(lambda: execute(settings), outputs)
+    execute_and_report(Settings(), lambda: execute(settings), [_REPORTERS[flags.output]])
 
 
 def _settings_of(flags: argparse.Namespace) -> RunSettings:
@@ -133,11 +133,11 @@ class NamedDataset:
     """A dataset by name, `name:config` or file, whose rows are tagged as the user wrote it."""
 
     def __init__(self, spec: str) -> None:
-        from cbcore import specs
+        from cbcore.specs import Spec
         from context_bench import registry
         from context_bench.datasets.loaders import chosen_as_before
 
-        parsed = specs.parse_dataset(spec)
+        parsed = Spec.parse_dataset(spec)
         chosen = chosen_as_before(parsed.name, {}) if parsed.config is None else {}
         self.name = spec
         self._examples = registry.load_dataset(spec, **{**chosen, **parsed.params})
@@ -189,16 +189,6 @@ def _judges(flags: argparse.Namespace) -> list[Any]:
     from context_bench.evaluators.llm_judge import LLMJudge
 
     return [LLMJudge(flags.judge_url, flags.judge_model).component]
-
-
-def _reporter(output: str) -> Any:
-    if output == "json":
-        from cbcore.plugins import default_catalog
-
-        return default_catalog().find("reporter", output).load()()
-    from cb_reporters import Html, Markdown
-
-    return {"table": Markdown, "html": Html}[output]()
 
 
 if __name__ == "__main__":

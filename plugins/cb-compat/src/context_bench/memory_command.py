@@ -89,10 +89,10 @@ class Chosen:
     """The questions of a benchmark that are of some types, about its first conversations."""
 
     def __init__(self, spec: str, types: list[str] | None, n: int | None) -> None:
-        from cbcore import specs
         from cbcore.registry import load_dataset
+        from cbcore.specs import Spec
 
-        self.name = specs.parse_dataset(spec).default_label
+        self.name = Spec.parse_dataset(spec).default_label
         self._examples = load_dataset(spec)
         self._types = types
         self._n = n

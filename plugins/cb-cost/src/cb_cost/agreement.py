@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping
 import attrs
 
 from cbcore.results import EvalRow
-from cbcore.results.verdicts import ContextTotals, baseline_of
-from cbcore.scoring import overlap_f1
-from cbcore.stats import measured_mean
+from cbcore.results.verdicts import ContextTotals
+from cbcore.scoring import overlap_scores
+from cbcore.stats import Measured
 
 
 @attrs.frozen
@@ -42,11 +42,11 @@ class AnswerAgreement:
                 own.append(
                     ((row.dataset, row.example_id, row.repeat), row.response if good else None)
                 )
-        base = self.baseline or baseline_of(totals)
+        base = self.baseline or ContextTotals.find_baseline(totals)
         theirs = dict(answers[base]) if base is not None else {}
         return {
             system: {
-                "answer_agreement": measured_mean(
+                "answer_agreement": Measured.mean(
                     [_agreement(said, theirs.get(key)) for key, said in own], kind="score"
                 )
                 if own
@@ -60,4 +60,4 @@ def _agreement(one: str | None, other: str | None) -> float:
     if one is None or other is None:
         return math.nan
     first, second = (re.findall(r"\w+", text.casefold()) for text in (one, other))
-    return overlap_f1(first, second) if first or second else 1.0
+    return overlap_scores(first, second).f1 if first or second else 1.0

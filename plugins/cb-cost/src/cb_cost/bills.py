@@ -14,7 +14,7 @@ from cb_cost.row_requests import Asked, asked_in_vain, asked_of
 from cb_cost.times import fill_times
 from cb_openai import Price
 from cbcore.results import EvalRow
-from cbcore.stats import measured_ratio
+from cbcore.stats import Measured
 
 Key: TypeAlias = tuple[str, "str | int", int]
 """Dataset, example and repeat."""
@@ -295,7 +295,7 @@ class Bill:
         for one in self._paid():
             for row, usd in one.net_usd_by_row(price_of(one), model).items():
                 spent[row] += usd
-        return measured_ratio(spent, self.passed, better="lower") if any(self.passed) else math.inf
+        return Measured.ratio(spent, self.passed, better="lower") if any(self.passed) else math.inf
 
     def hit_rate(self) -> float:
         """The share of prompt tokens that came from the cache, as `share` has it."""
@@ -307,7 +307,7 @@ class Bill:
         if not any(tokens):
             return share(self.cached, self.tokens)
         asked = [c if t else math.nan for c, t in zip(cached, tokens, strict=True)]
-        return measured_ratio(asked, tokens, better="higher")
+        return Measured.ratio(asked, tokens, better="higher")
 
     def _paid(self) -> list[Account]:
         return [one for one in self.accounts.values() if one.requests]

@@ -12,9 +12,9 @@ import attrs
 
 from cb_datasets.loading import BenchmarkDataset
 from cb_datasets.mapping import asked_text
-from cbcore import specs
 from cbcore.exceptions import DataError
 from cbcore.registry import load_dataset
+from cbcore.specs import Spec
 
 _GOLDS = ("answer", "tests", "instruction_id_list", "answer_calls", "label")
 """Any one of these is something to score against."""
@@ -58,7 +58,7 @@ def check(spec: str, *, data_dir: str | Path | None = None, n: int | None = None
     them. Those of other plugins are read as examples. Raises `CBError` when nothing can be
     read at all, such as for a config or a file that is not there.
     """
-    parsed = specs.parse_dataset(spec)
+    parsed = Spec.parse_dataset(spec)
     given = {} if data_dir is None else {"data_dir": str(data_dir)}
     loaded = load_dataset(spec, **given)
     report = CheckReport(
@@ -88,7 +88,7 @@ def _wanted(loaded: Any) -> list[str]:
     return wanted if loaded.split in entry.unlabelled else [*wanted, "gold"]
 
 
-def _source(parsed: specs.Spec, given: Mapping[str, Any]) -> str:
+def _source(parsed: Spec, given: Mapping[str, Any]) -> str:
     if parsed.config == "sample":
         return "the package"
     where = given.get("data_dir") or parsed.params.get("data_dir")

@@ -12,7 +12,7 @@ import attrs
 
 from cbcore.columns import propose_fields
 from cbcore.exceptions import UsageError
-from cbcore.files import FILE_SUFFIXES, FileDataset
+from cbcore.files import FileDataset
 
 RUN_FILE, STUB, DATA = "cb.yaml", "system.py", "data.jsonl"
 WORKFLOW = ".github/workflows/benchmark.yml"
@@ -199,7 +199,7 @@ def _format_list(items: Any) -> str:
 
 
 def _is_file(dataset: str) -> bool:
-    return Path(dataset).suffix.lower() in FILE_SUFFIXES and Path(dataset).is_file()
+    return Path(dataset).suffix.lower() in FileDataset.suffixes and Path(dataset).is_file()
 
 
 def _name_from(folder: Path, dataset: str) -> str:

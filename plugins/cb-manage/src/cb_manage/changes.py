@@ -8,7 +8,6 @@ from typing import Any
 import attrs
 
 from cbcore.exceptions import ResultError
-from cbcore.kinds import KINDS
 from cbcore.names import canonical
 from cbcore.plugins import Plugin
 
@@ -62,12 +61,12 @@ def list_components(config: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _recorded_kinds(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The kinds of components in a result with their keys, systems first."""
-    recorded = {kind.name: kind.recorded_as for kind in KINDS.values()}
     brought = {key.removesuffix(_PLUGINS): key for key in sorted(config) if key.endswith(_PLUGINS)}
-    yield "system", recorded.pop("system")
+    yield "system", "systems"
     yield "option", "options"
     yield from brought.items()
-    yield from ((kind, key) for kind, key in recorded.items() if not key.endswith(_PLUGINS))
+    for kind in ("dataset", "evaluator", "metric", "executor", "tokenizer"):
+        yield kind, f"{kind}s"
 
 
 def find_changes(config: Mapping[str, Any], plugins: Iterable[Plugin]) -> list[PluginChange]:

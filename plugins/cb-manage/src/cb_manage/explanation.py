@@ -7,8 +7,8 @@ from typing import Any
 import attrs
 
 from cb_manage.directory import list_offers
-from cbcore import names
 from cbcore.components import Component
+from cbcore.names import canonical, near_matches
 from cbcore.plugins import Catalog, Plugin
 
 Offer = tuple[str, str, str]
@@ -61,28 +61,27 @@ class Explanation:
 def explain(catalog: Catalog, name: str) -> Explanation:
     """Explain the name of a component, or `plugin/name`, after all plugins were loaded."""
     owner, _, bare = name.rpartition("/")
-    wanted, owner = names.canonical(bare), names.canonical(owner)
+    wanted, owner = canonical(bare), canonical(owner)
     offers = [(component, plugin) for plugin in catalog.plugins for component in plugin.components]
-    installed = {names.canonical(plugin.name): plugin for plugin in reversed(catalog.plugins)}
-    absent = [offer for offer in list_offers() if names.canonical(offer[2]) not in installed]
+    installed = {canonical(plugin.name): plugin for plugin in reversed(catalog.plugins)}
+    absent = [offer for offer in list_offers() if canonical(offer[2]) not in installed]
     everything = [(component.kind, component.name, plugin.name) for component, plugin in offers]
     everything += absent
-    similar = names.near_matches(bare, {offered for _, offered, _ in everything}, limit=5)
+    similar = near_matches(bare, {offered for _, offered, _ in everything}, limit=5)
     return Explanation(
         name=name,
         candidates=[
             (component, plugin)
             for component, plugin in offers
-            if names.canonical(component.name) == wanted
-            and owner in ("", names.canonical(plugin.name))
+            if canonical(component.name) == wanted and owner in ("", canonical(plugin.name))
         ],
         near=[
             offer
             for like in similar
             for offer in everything
-            if offer[1] == like and names.canonical(like) != wanted
+            if offer[1] == like and canonical(like) != wanted
         ],
-        packages=[offer for offer in absent if names.canonical(offer[1]) == wanted],
+        packages=[offer for offer in absent if canonical(offer[1]) == wanted],
         plugin=installed[wanted].name if wanted in installed else "",
         suspects=[p.name for p in catalog.plugins if p.status == "broken" and p.hook_modules],
     )

@@ -16,7 +16,7 @@ from typing import Any
 import cbcore
 from cb_manage.trials import Trial
 from cb_testing.metadata_rules import CORE, Finding, check_distribution, find_name_conflicts
-from cbcore import names
+from cbcore.names import canonical
 from cbcore.plugins import Catalog, Distribution, Plugin
 
 __all__ = ("Finding", "describe_environment", "diagnose")
@@ -54,7 +54,7 @@ def diagnose(
     distributions = list(Distribution.iter_installed())
     installed: dict[str, str] = {}
     for distribution in distributions:
-        installed.setdefault(names.canonical(distribution.name), distribution.version)
+        installed.setdefault(canonical(distribution.name), distribution.version)
     ours = [distribution for distribution in distributions if distribution.is_plugin]
     findings = [
         finding for distribution in ours for finding in check_distribution(distribution, installed)
@@ -101,7 +101,7 @@ def _find_copies(distributions: Sequence[Distribution]) -> Iterator[Finding]:
     """Distributions that are installed twice: two versions in a folder, or one in two folders."""
     places: dict[str, list[Distribution]] = {}
     for distribution in distributions:
-        places.setdefault(names.canonical(distribution.name), []).append(distribution)
+        places.setdefault(canonical(distribution.name), []).append(distribution)
     for copies in places.values():
         distinct = {os.path.realpath(copy.folder): copy for copy in copies if copy.folder}
         if len(distinct) > 1:

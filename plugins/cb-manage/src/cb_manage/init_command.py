@@ -64,9 +64,9 @@ def command(settings: Settings, /, folder: Path, no_input: bool, **given: Any) -
 
 def _check_system(text: str, catalog: Catalog) -> None:
     """Raise if a system is unknown. Own code is not checked: it may not be written yet."""
-    from cbcore.specs import parse_chain
+    from cbcore.specs import Spec
 
-    for stage in parse_chain(text):
+    for stage in Spec.parse_chain(text):
         if stage.name != "py":
             catalog.find("system", stage.name)
 
@@ -74,9 +74,9 @@ def _check_system(text: str, catalog: Catalog) -> None:
 def _check_dataset(text: str, catalog: Catalog) -> None:
     from cbcore.exceptions import UsageError
     from cbcore.names import hint
-    from cbcore.specs import parse_dataset
+    from cbcore.specs import Spec
 
-    spec = parse_dataset(text)
+    spec = Spec.parse_dataset(text)
     if spec.name == "py":
         return
     if spec.name != "file":

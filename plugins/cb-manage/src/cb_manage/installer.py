@@ -27,7 +27,7 @@ from cb_testing.metadata_rules import CORE, unmet_requirements
 from cbcore.boundary import contained
 from cbcore.exceptions import CBError, PluginLoadError, UsageError
 from cbcore.names import canonical, hint
-from cbcore.plugins import Distribution, Origin
+from cbcore.plugins import Distribution
 
 _TIME_LIMIT_S = 600
 _ITSELF = (CORE, "cb-manage")
@@ -54,18 +54,23 @@ class Installed:
 
     name: str
     version: str
-    origin: Origin
+    arguments: list[str]
+    """The arguments with which an installer restores exactly this."""
     stamp: int
 
-    @property
-    def arguments(self) -> list[str]:
-        """The arguments with which an installer restores exactly this."""
-        if self.origin.editable:
-            return ["--editable", self.origin.editable]
-        if self.origin.commit:
-            return [f"{self.name} @ git+{self.origin.url}@{self.origin.commit}"]
-        local = self.origin.url.startswith("file:")
-        return [f"{self.name} @ {self.origin.url}" if local else f"{self.name}=={self.version}"]
+    @classmethod
+    def of(cls, one: Distribution) -> Installed:
+        """The state of a distribution."""
+        origin = one.origin
+        if origin.editable:
+            arguments = ["--editable", origin.editable]
+        elif origin.commit:
+            arguments = [f"{one.name} @ git+{origin.url}@{origin.commit}"]
+        elif origin.url.startswith("file:"):
+            arguments = [f"{one.name} @ {origin.url}"]
+        else:
+            arguments = [f"{one.name}=={one.version}"]
+        return cls(one.name, one.version, arguments, _find_time(one))
 
 
 @attrs.frozen
@@ -252,7 +257,7 @@ def read_installed() -> dict[str, Installed]:
     installed: dict[str, Installed] = {}
     for one in Distribution.iter_installed():
         with contained():  # metadata that cannot be read cannot be restored either
-            state = Installed(one.name, one.version, one.origin, _find_time(one))
+            state = Installed.of(one)
             if one.version:
                 installed.setdefault(canonical(one.name), state)
     return installed

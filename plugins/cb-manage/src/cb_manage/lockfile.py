@@ -16,7 +16,7 @@ import attrs
 
 from cbcore.exceptions import ConfigError
 from cbcore.names import canonical
-from cbcore.plugins import Plugin, State
+from cbcore.plugins import Plugin
 
 FILE_NAME = "cb-plugins.lock"
 FORMAT = 1
@@ -55,7 +55,7 @@ def find_differences(locked: Mapping[str, str], plugins: Iterable[Plugin]) -> li
     """
     plugins = list(plugins)
     used = list_versions(plugins)
-    disabled = {canonical(p.name) for p in plugins if p.state is State.DISABLED}
+    disabled = {canonical(p.name) for p in plugins if p.state == "disabled"}
     return [
         Difference(name, locked.get(name), used.get(name))
         for name in sorted({*locked, *used} - (disabled - used.keys()))

@@ -13,7 +13,6 @@ from cb_memory.gold_errors import GoldErrors
 from cb_memory.reporting.section import MemoryReport
 from cb_memory.running import WORKERS, MemoryRun, Way
 from cb_memory.snapshots import Snapshots
-from cbcore import specs
 from cbcore.assembly import Builder, Built
 from cbcore.boundary import contained
 from cbcore.exceptions import ParameterError, UsageError
@@ -106,7 +105,7 @@ def _build_memory(builder: Builder, wanted: Any) -> tuple[Built, Callable[[], An
 def stages(wanted: Any) -> list[Any]:
     """A memory and its readers: from a chain, from a run file's mapping, or from a list."""
     if isinstance(wanted, str):
-        return list(specs.parse_chain(wanted))
+        return list(Spec.parse_chain(wanted))
     if isinstance(wanted, dict):
         return _from_mapping(wanted)
     if isinstance(wanted, list | tuple) and wanted:
@@ -120,7 +119,7 @@ def _from_mapping(wanted: dict[Any, Any]) -> list[Any]:
     if len(wanted) == 1:
         ((text, params),) = wanted.items()
         if isinstance(text, str) and (params is None or isinstance(params, dict)):
-            found = specs.parse_chain(text)
+            found = Spec.parse_chain(text)
             last = found[-1]
             found[-1] = Spec(last.name, last.config, {**last.params, **(params or {})})
             return list(found)

@@ -11,7 +11,7 @@ import attrs
 from cb_metrics.quantiles import measured_quantile
 from cb_metrics.scores import finite
 from cbcore.results import EvalRow, Section
-from cbcore.stats import Estimate, Units, estimate_of, measured_mean
+from cbcore.stats import Estimate, Measured, Units
 
 Better: TypeAlias = Literal["lower"] | None
 
@@ -65,7 +65,7 @@ class _Times(NamedTuple):
 
     def values(self, *, better: Better) -> dict[str, float]:
         found: dict[str, float] = {
-            "latency_mean": measured_mean(self.taken, kind="amount", better=better),
+            "latency_mean": Measured.mean(self.taken, kind="amount", better=better),
             "latency_median": measured_quantile(self.taken, 0.5),
             "latency_p95": measured_quantile(self.taken, 0.95),
             "latency_p99": measured_quantile(self.taken, 0.99),
@@ -127,7 +127,7 @@ def _stage(stage: str, seconds: list[float], units: Units, share: float | None) 
     return {
         "name": stage,
         "depth": 1,
-        **{f"p{p}": _text(estimate_of(value.terms, units)) for p, value in found.items()},
+        **{f"p{p}": _text(value.terms.estimate(units)) for p, value in found.items()},
         "share": "" if share is None else f"{100 * share:.0f}%",
         "n": len(_told(seconds)),
         "median_s": float(found[50]),

@@ -18,7 +18,7 @@ from cb_metrics.scores import (
 )
 from cbcore.exceptions import UsageError
 from cbcore.results import EvalRow
-from cbcore.stats import measured_mean
+from cbcore.stats import Measured
 
 
 @attrs.frozen(eq=False)
@@ -37,7 +37,7 @@ class MeanScore:
         """Average the scores of one system's rows."""
         scores, missing = scores_of(rows, self.score_field)
         return noting_missing(
-            {"mean_score": measured_mean(scores, kind="score")}, "mean_score", missing
+            {"mean_score": Measured.mean(scores, kind="score")}, "mean_score", missing
         )
 
 
@@ -62,7 +62,7 @@ class PassRate:
         self._check_scale(given(scores))
         passed = [1.0 if s >= bar else 0.0 if s < bar else math.nan for s in scores]
         return noting_missing(
-            {"pass_rate": measured_mean(passed, kind="rate")}, "pass_rate", missing
+            {"pass_rate": Measured.mean(passed, kind="rate")}, "pass_rate", missing
         )
 
     def _check_scale(self, scores: list[float]) -> None:
@@ -99,6 +99,6 @@ class PerDatasetBreakdown:
             scores.setdefault(name, []).append(math.nan if score is None else score)
             positions.setdefault(name, []).append(position)
         return {
-            f"dataset:{name}": measured_mean(scores[name], kind="score", positions=positions[name])
+            f"dataset:{name}": Measured.mean(scores[name], kind="score", positions=positions[name])
             for name in sorted(scores)
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
+from statistics import NormalDist
 
 import attrs
 
@@ -12,9 +13,7 @@ from cbcore.stats import (
     Measured,
     Terms,
     clustered_wilson,
-    mean_of,
     quantile_at,
-    t_quantile,
 )
 
 _MOST_SUMMED = 1_000
@@ -52,7 +51,7 @@ def clustered_quantile_of(
     ordered, size = sorted(values), len(values)
     value = quantile_at(ordered, quantile)
     below = [1.0 if one <= value else 0.0 for one in values]
-    seen = mean_of(below, groups, n=n)
+    seen = Terms(below).estimate_grouped(groups, n)
     if seen is None or seen.stderr is None:
         return Estimate(value, None, n, clusters=seen.clusters if seen else None)
     shares = clustered_wilson(quantile, seen, size)
@@ -72,7 +71,7 @@ def _ranks(n: int, quantile: float) -> tuple[int, int]:
     """
     tail = 0.025
     if n > _MOST_SUMMED:
-        half = t_quantile(1 - tail, math.inf) * math.sqrt(n * quantile * (1 - quantile))
+        half = NormalDist().inv_cdf(1 - tail) * math.sqrt(n * quantile * (1 - quantile))
         return math.floor(n * quantile - half), math.ceil(n * quantile + half) + 1
     below, low, high = 0.0, 0, n + 1
     for count in range(n + 1):
@@ -96,8 +95,11 @@ class QuantileTerms(Terms):
         """The quantile; NaN of no values."""
         return quantile_at(sorted(self.counted(self.x)), self.quantile)
 
-    def estimate(
-        self, groups: Sequence[Hashable] | None, n: int | None, confidence: float
+    def estimate_grouped(
+        self,
+        groups: Sequence[Hashable] | None,
+        n: int | None = None,
+        confidence: float = 0.95,
     ) -> Estimate | None:
         """The quantile with its interval, which always has 95 %."""
         x = self.counted(self.x)

@@ -9,7 +9,7 @@ import attrs
 
 from cb_metrics.scores import check_name, check_threshold, fits_scale, noting_missing, score_of
 from cbcore.results import EvalRow
-from cbcore.stats import Measured, measured_mean
+from cbcore.stats import Measured
 
 
 def _check_k(_: object, __: object, value: int | None) -> None:
@@ -77,7 +77,7 @@ def _mean_over_examples(
     by_row = [nan] * n_rows
     for position, passes in enough.items():
         by_row[position] = chance(len(passes), sum(passes), k)
-    return measured_mean(by_row, kind="score")
+    return Measured.mean(by_row, kind="score")
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:

@@ -9,7 +9,7 @@ import attrs
 
 from cb_metrics.scores import check_name, given, scores_of
 from cbcore.results import EvalRow
-from cbcore.stats import measured_mean
+from cbcore.stats import Measured
 
 
 @attrs.frozen
@@ -34,12 +34,12 @@ class ScoreStatistics:
         scores = given(by_row)
         covered = [0.0 if math.isnan(score) else 1.0 for score in by_row]
         return {
-            "score_mean": measured_mean(by_row, kind="score"),
+            "score_mean": Measured.mean(by_row, kind="score"),
             "score_median": statistics.median(scores) if scores else math.nan,
             "score_std": statistics.stdev(scores) if len(scores) > 1 else math.nan,
             "score_min": min(scores, default=math.nan),
             "score_max": max(scores, default=math.nan),
             "score_scored": float(len(scores)),
             "score_missing": float(missing),
-            "score_coverage": measured_mean(covered, kind="rate"),
+            "score_coverage": Measured.mean(covered, kind="rate"),
         }

@@ -17,7 +17,7 @@ from cb_metrics.scores import (
     score_of,
 )
 from cbcore.results import EvalRow
-from cbcore.stats import measured_mean, measured_ratio
+from cbcore.stats import Measured
 
 
 @attrs.frozen(eq=False)
@@ -55,12 +55,12 @@ class CompressionRatio:
             any_prompt = any_prompt or prompt is not None
         saved = [i - o for i, o in zip(before, after, strict=True)]
         values: dict[str, float] = {
-            "compression_ratio": measured_ratio(saved, before, better="higher"),
-            "mean_input_tokens": measured_mean(before, kind="amount", better=None),
-            "mean_output_tokens": measured_mean(after, kind="amount", better=None),
+            "compression_ratio": Measured.ratio(saved, before, better="higher"),
+            "mean_input_tokens": Measured.mean(before, kind="amount", better=None),
+            "mean_output_tokens": Measured.mean(after, kind="amount", better=None),
         }
         if any_prompt:
-            values["mean_prompt_tokens"] = measured_mean(prompts, kind="amount", better=None)
+            values["mean_prompt_tokens"] = Measured.mean(prompts, kind="amount", better=None)
         return values
 
     def compare(
@@ -83,7 +83,7 @@ class CompressionRatio:
                 math.nan if prompt is None or key not in full else full[key] - prompt
                 for key, prompt in own
             ]
-            values[system]["prompt_saved"] = measured_ratio(saved, sent, better="higher")
+            values[system]["prompt_saved"] = Measured.ratio(saved, sent, better="higher")
         return values
 
 
@@ -136,7 +136,7 @@ class CostOfPass:
         if any(passed) and not fits_scale(scores, self.threshold):
             return {"cost_of_pass": math.nan, "num_passing": math.nan}
         n_passing = math.fsum(passed)
-        cost = measured_ratio(spent, passed, better="lower") if n_passing else math.inf
+        cost = Measured.ratio(spent, passed, better="lower") if n_passing else math.inf
         values = {"cost_of_pass": cost, "num_passing": n_passing}
         return noting_missing(values, "cost_of_pass", n_missing)
 

@@ -14,7 +14,8 @@ from cb_metrics.loss import (
     cause_of,
 )
 from cbcore import evaluate
-from cbcore.results import EvalRow, sum_up
+from cbcore.results import EvalRow
+from cbcore.results.summary import sum_up
 
 READER = {"name": "reader", "digest": "r"}
 FULL = {"name": "full", "stages": [{"name": "identity", "digest": "i"}, READER]}

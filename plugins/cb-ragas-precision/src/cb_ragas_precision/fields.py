@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from cbcore.columns import SUFFIX, Column, ColumnReader, Side
+from cbcore.columns import SUFFIX, Column, ColumnReader
 from cbcore.contexts import text_of
 from cbcore.exceptions import MissingScoreError
 from cbcore.names import hint
@@ -104,7 +104,7 @@ class Field(NamedTuple):
     """
 
     name: str
-    side: Side
+    side: Literal["original", "processed"]
     names: tuple[str, ...]
     accepts: Callable[[Any], Any]
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 
-from cbcore.binding import Trusted
+from cbcore.binding import Trusted, convert
 from cbcore.exceptions import MissingExtraError
-from cbcore.usercode import import_attribute
 
 if TYPE_CHECKING:
     from cb_ragas_precision.judges import Judge
@@ -66,7 +65,7 @@ class Judging:
         if isinstance(judge, str) and judge.startswith(("http://", "https://")):
             return ClientJudge(self._connect(judge, model))
         if isinstance(judge, str):
-            judge = import_attribute(judge)
+            judge = convert(judge, Callable)
         if hasattr(judge, "binary"):
             if self.n_votes != 1:
                 raise ValueError(

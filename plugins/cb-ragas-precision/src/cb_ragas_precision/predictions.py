@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from cbcore.exceptions import UsageError
-from cbcore.names import asking, near_matches
+from cbcore.names import hint
 
 
 class RecordedPredictions:
@@ -41,10 +41,8 @@ class RecordedPredictions:
             present = [str(key) for key in self._rows[0]]
             raise UsageError(
                 f"The data has no column {column!r} with the predictions of {name!r}.",
-                hint=asking(
-                    near_matches(column, present, limit=1),
-                    then=f"Columns: {', '.join(present)}. Name one with columns={{{name!r}: …}}.",
-                ),
+                hint=f"{hint(column, present)} Columns: {', '.join(present)}. "
+                f"Name one with columns={{{name!r}: …}}.".lstrip(),
             )
         return column
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from cbcore.scoring import overlap_f1
+from cbcore.scoring import overlap_scores
 
 MEASURES = ("levenshtein", "jaro", "jaro_winkler", "hamming", "token_overlap")
 """The measures by name. Texts are compared as they are: case, accents and spaces count.
@@ -53,5 +53,5 @@ def similarity(one: str, other: str, measure: str = "levenshtein") -> float:
 
 def _token_overlap(one: str, other: str, *, score_cutoff: float = 0.0) -> float:
     first, second = _WORD.findall(one.lower()), _WORD.findall(other.lower())
-    shared = overlap_f1(first, second) if first or second else float(one == other)
+    shared = overlap_scores(first, second).f1 if first or second else float(one == other)
     return shared if shared >= score_cutoff else 0.0

@@ -13,7 +13,7 @@ from typing import Any
 import attrs
 
 from cbcore.json_data import to_json_safe
-from cbcore.results import EvalResult, FlatColumns
+from cbcore.results import EvalResult
 from cbcore.texts import visible
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠")
@@ -48,7 +48,7 @@ def _lines(result: EvalResult) -> Iterator[str]:
 
 @attrs.frozen
 class Csv:
-    """One line per row, with the columns of `cbcore.results.FlatColumns`: one for every score and metadata key.
+    """One line per row, with the columns of `EvalResult.flat_columns`: one for every score and metadata key.
 
     Text that a spreadsheet would take for a formula gets a leading apostrophe, and control
     characters other than tabs and newlines are written out.
@@ -59,7 +59,7 @@ class Csv:
 
     def render(self, result: EvalResult) -> str:
         """A header line, then the rows in the order of the result."""
-        columns = FlatColumns.of(result.rows)
+        columns = result.flat_columns()
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(map(_cell, columns.names))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import attrs
 
 from cbcore.exceptions import MissingExtraError
 from cbcore.json_data import to_json_safe
-from cbcore.results import EvalResult, EvalRow, FlatColumns
+from cbcore.results import EvalResult
 
 _ROWS_PER_BATCH = 10_000
 _TEXTS = ("system", "example_id", "dataset", "error", "response")
@@ -28,7 +28,7 @@ _LARGEST_INTEGER = 2**63
 
 @attrs.frozen
 class Parquet:
-    """One row per system and example, with the columns of `cbcore.results.FlatColumns`; needs a file.
+    """One row per system and example, with the columns of `EvalResult.flat_columns`; needs a file.
 
     Ids are text. Metadata are numbers or true and false where every row has such, and otherwise
     text: strings as they are, all else as JSON.
@@ -44,12 +44,12 @@ class Parquet:
             import pyarrow.parquet
         except ImportError as error:
             raise MissingExtraError("parquet", "pyarrow", "cb-reporters[parquet]") from error
-        columns = FlatColumns.of(result.rows)
+        columns = result.flat_columns()
         types = {
             **dict.fromkeys(columns.names, "string"),
             **{column: _TYPES[column] for column in columns.fields},
             **dict.fromkeys(columns.scores.values(), "float64"),
-            **_metadata_types(result.rows, columns),
+            **_metadata_types(result, columns.metadata),
         }
         by_name = {
             "string": pyarrow.string(),
@@ -65,13 +65,13 @@ class Parquet:
                 writer.write_table(pyarrow.Table.from_pylist(flat, schema=schema))
 
 
-def _metadata_types(rows: Iterable[EvalRow], columns: FlatColumns) -> dict[str, str]:
-    """What each metadata column can be, from the values that rows have in it."""
-    found: dict[str, set[str]] = {key: set() for key in columns.metadata}
-    for row in rows:
+def _metadata_types(result: EvalResult, columns: Mapping[str, str]) -> dict[str, str]:
+    """What each metadata column, by its key, can be: from the values that rows have in it."""
+    found: dict[str, set[str]] = {key: set() for key in columns}
+    for row in result.rows:
         for key, value in row.metadata.items():
             found[str(key)].add(_kind(value))
-    return {columns.metadata[key]: _together(kinds - {""}) for key, kinds in found.items()}
+    return {columns[key]: _together(kinds - {""}) for key, kinds in found.items()}
 
 
 def _kind(value: Any) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from cb_reporters import formats
 from cb_reporters.formats import ABSENT, UNBOUNDED, Format
-from cbcore import names
+from cbcore.names import plural
 from cbcore.results import Counts, EvalResult
 from cbcore.stats import Estimate
 
@@ -271,11 +271,8 @@ def _without_rank(column: Column, config: Mapping[str, Any]) -> Column:
 
 
 def _unranked(result: EvalResult, display: Display) -> frozenset[str]:
-    if not result.verdicts:
-        return frozenset()
-    from cbcore.results.verdicts import find_unranked  # which a run of one system does without
-
-    return find_unranked(result.verdicts, by_score=display.of_score)
+    by_score = display.of_score
+    return frozenset(one.system for one in result.verdicts if not one.is_ranked(by_score=by_score))
 
 
 def _with_interval(display: Display, cell: str, estimate: Estimate | None) -> str:
@@ -383,7 +380,7 @@ def _title(result: EvalResult, systems: Sequence[str]) -> str:
     recorded = components(result.config, "datasets")
     datasets = [str(c.get("name")) for c in recorded]
     settings = result.config.get("settings") or {}
-    options = {names.plural(name): name for name in settings}
+    options = {plural(name): name for name in settings}
     for name, section in result.sections.items():
         if not section.names_data:
             continue

@@ -11,7 +11,7 @@ import re
 import string
 from collections.abc import Callable, Sequence
 
-from cbcore.scoring import overlap_f1, squad_tokens
+from cbcore.scoring import overlap_scores, squad_tokens
 
 _NUMBER = re.compile(r"\d+")
 _CHINESE_PUNCTUATION = (
@@ -26,12 +26,12 @@ Cut = Callable[[str], Sequence[str]]
 
 def qa_f1(response: str, gold: str) -> float:
     """F1 of the words both have; case, punctuation and articles aside."""
-    return overlap_f1(squad_tokens(response), squad_tokens(gold))
+    return overlap_scores(squad_tokens(response), squad_tokens(gold)).f1
 
 
 def qa_f1_zh(response: str, gold: str, cut: Cut) -> float:
     """The same over Chinese words, which `cut` finds."""
-    return overlap_f1(_chinese_words(response, cut), _chinese_words(gold, cut))
+    return overlap_scores(_chinese_words(response, cut), _chinese_words(gold, cut)).f1
 
 
 def _chinese_words(text: str, cut: Cut) -> list[str]:

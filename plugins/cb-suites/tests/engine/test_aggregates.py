@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from cb_suites.engine.aggregates import aggregate, combine
 from cb_suites.engine.model import AggregateMetric, GroupNode, Leaf, TaskConfig
 from cbcore.exceptions import ConfigError
-from cbcore.stats import Estimate, mean_of
+from cbcore.stats import Estimate
+from cbcore.stats.estimates import mean_of
 
 MICRO = AggregateMetric("acc")
 MACRO = AggregateMetric("acc", weight_by_size=False)

@@ -25,7 +25,7 @@ from cbcore.results import EvalResult
 from cbcore.run.dry_run import plan_run
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import compose
-from cbcore.stats import measured_mean
+from cbcore.stats import Measured
 
 CITIES = ["Rome", "Paris", "Oslo"]
 
@@ -790,7 +790,7 @@ def test_the_metrics_of_a_task_have_rows_of_their_own(data):
         def compute(self, rows):
             return {
                 "longest": float(max(len(row.response) for row in rows)),
-                "even": measured_mean([row.example_id % 2 for row in rows], kind="rate"),
+                "even": Measured.mean([row.example_id % 2 for row in rows], kind="rate"),
             }
 
     leaf = task("t", data("d", quiz(2)), **ASKED, metrics=(Longest(),), repeats=3)

@@ -10,7 +10,7 @@ import attrs
 
 from cb_sweeps.samples import Sample
 from cb_sweeps.sweeps import Sweep
-from cbcore.stats import Estimate, mean_of
+from cbcore.stats import Estimate, Terms
 
 
 @attrs.frozen
@@ -86,7 +86,11 @@ def areas(curve: Curve, low: float, high: float) -> list[float]:
 def quality_at(curve: Curve, cost: float, sample: Sample) -> Estimate | None:
     """The score at a cost, with its interval; None where the curve does not reach it."""
     values = [at(cost, curve.costs, curve.of_each(i)) for i in range(len(sample.keys))]
-    return None if not values or math.isnan(values[0]) else mean_of(values, sample.groups)
+    return (
+        None
+        if not values or math.isnan(values[0])
+        else Terms(values).estimate_grouped(sample.groups)
+    )
 
 
 def knee(xs: Sequence[float], ys: Sequence[float]) -> int | None:

@@ -18,14 +18,7 @@ from cb_sweeps.smallest import ALPHA, lower_bound_of, smallest_budget
 from cb_sweeps.sweeps import find_sweeps
 from cbcore.results import EvalRow, Section
 from cbcore.results.verdicts import format_p_value, too_few
-from cbcore.stats import (
-    FEWEST_UNITS,
-    Estimate,
-    holm,
-    mean_of,
-    paired_mean_of,
-    paired_test,
-)
+from cbcore.stats import Estimate, Terms, holm, paired_test
 
 ABSENT = "–"
 _UNITS = {"output_tokens": "tokens", "latency": "seconds"}
@@ -91,9 +84,10 @@ class BudgetCurves:
         """A note if no budget can be claimed, however well the sweeps do."""
         if full is None or not all(0 <= s <= 1 for own in sample.scores.values() for s in own):
             return ""
-        n_units = len(sample.keys if sample.groups is None else set(sample.groups))
-        if n_units < FEWEST_UNITS:
-            return f", {too_few(len(sample.keys), None if sample.groups is None else n_units)}"
+        whole = _mean(sample.scores[full], sample)
+        if whole is None or not whole.is_testable:
+            n_clusters = None if sample.groups is None else len(set(sample.groups))
+            return f", {too_few(len(sample.keys), n_clusters)}"
         least = lower_bound_of([0.0] * len(sample.keys), sample.groups, alpha=alpha)
         if least is None or least >= -self.margin:
             return ""
@@ -120,7 +114,7 @@ class BudgetCurves:
     ) -> dict[str, Any]:
         line: dict[str, Any] = {"name": curve.name, "area": ABSENT, "knee": ABSENT}
         if (shared := reading.shared_range(curves)) is not None:
-            estimate = mean_of(reading.areas(curve, *shared), sample.groups)
+            estimate = _mean(reading.areas(curve, *shared), sample)
             line["area"] = _estimate(estimate)
             line["area_value"] = None if estimate is None else estimate.value
         bend = reading.knee(curve.costs, curve.means)
@@ -156,7 +150,7 @@ class BudgetCurves:
             {
                 "name": curve.name,
                 "points": [
-                    _point(cost, mean_of(scores, sample.groups), system)
+                    _point(cost, _mean(scores, sample), system)
                     for cost, scores, system in zip(
                         curve.costs, curve.scores, curve.systems, strict=True
                     )
@@ -165,7 +159,7 @@ class BudgetCurves:
             for curve in curves
         ]
         if full is not None:
-            own = mean_of(sample.scores[full], sample.groups)
+            own = _mean(sample.scores[full], sample)
             series.append({"name": full, "points": [_point(sample.mean_cost(full), own, full)]})
         x = _UNITS.get(self.cost, self.cost)
         return {"kind": "curves", "x": f"{x} per example", "y": self.score_field, "series": series}
@@ -179,8 +173,8 @@ def _compared(curves: Sequence[Curve], sample: Sample) -> list[dict[str, Any]]:
         if shared is not None:
             both = map(sub, reading.areas(one, *shared), reading.areas(other, *shared))
             found.append((f"{one.name} − {other.name}", list(both)))
-    n_units = len(sample.keys if sample.groups is None else set(sample.groups))
-    if n_units < FEWEST_UNITS:
+    differences = [_mean(lost, sample) for _, lost in found]
+    if not all(one and one.is_testable for one in differences):
         return [
             {"name": name, "area": _estimate(_difference(lost, sample), sign="+"), "p_value": None}
             for name, lost in found
@@ -199,10 +193,14 @@ def _compared(curves: Sequence[Curve], sample: Sample) -> list[dict[str, Any]]:
 
 def _difference(lost: Sequence[float], sample: Sample) -> Estimate | None:
     """The mean difference, with the interval of differences of which few may be other than 0."""
-    mean, steady = mean_of(lost, sample.groups), paired_mean_of(lost, sample.groups, reach=None)
+    mean, steady = _mean(lost, sample), Estimate.of_differences(lost, sample.groups, reach=None)
     if mean is None:
         return None
     return attrs.evolve(mean, interval=None if steady is None else steady.interval)
+
+
+def _mean(values: Sequence[float], sample: Sample) -> Estimate | None:
+    return Terms(values).estimate_grouped(sample.groups)
 
 
 def _point(cost: float, estimate: Estimate | None, label: str) -> dict[str, Any]:

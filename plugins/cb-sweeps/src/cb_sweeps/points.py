@@ -12,6 +12,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
+import re
 import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -21,13 +22,16 @@ import attrs
 
 from cb_sweeps.hooks import may_be_sweep
 from cb_sweeps.sweeps import TAG
-from cbcore import binding, specs
 from cbcore.assembly import Builder
+from cbcore.binding import convert, parts_of
 from cbcore.exceptions import SpecError, UnknownComponentError, UsageError
 from cbcore.specs import Spec
 
 MOST_POINTS = 1_000
 
+_ONE = r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
+_RANGE = re.compile(rf"({_ONE})\.\.({_ONE})([/*])({_ONE})\Z")
+"""`50..400/50` and `1000..8000*2`: start, end, the sign, and the step or factor."""
 _HOW = "Write 50..400/50 or 1000..8000*2."
 _COLLECTIONS = {list, tuple, set, frozenset, Sequence, Collection, Iterable, Mapping, dict}
 
@@ -66,7 +70,7 @@ def expand(builder: Builder, kind: str, wanted: Iterable[Any]) -> list[Any]:
 def _stages_of(kind: str, wanted: Any) -> list[Spec]:
     """The stages of a system or dataset; none if one of them is an object."""
     if isinstance(wanted, str):
-        return specs.parse_chain(wanted) if kind == "system" else [specs.parse_dataset(wanted)]
+        return Spec.parse_chain(wanted) if kind == "system" else [Spec.parse_dataset(wanted)]
     stages = wanted if isinstance(wanted, list) else [wanted]
     return stages if all(isinstance(stage, Spec) for stage in stages) else []
 
@@ -164,7 +168,7 @@ def _values(stage: Spec, value: Any, annotation: Any) -> list[Any] | None:
     kinds = _kinds(annotation)
     is_open = inspect.Parameter.empty in kinds or Any in kinds
     is_number = bool(kinds & {int, float})
-    if isinstance(value, str) and (match := specs.RANGE.match(value.strip())):
+    if isinstance(value, str) and (match := _RANGE.match(value.strip())):
         return _range(stage, value, *match.groups()) if is_open or is_number else None
     if isinstance(value, str) and not value.strip().startswith("["):
         if is_number and not is_open and str not in kinds:
@@ -172,7 +176,10 @@ def _values(stage: Spec, value: Any, annotation: Any) -> list[Any] | None:
         return None
     if is_open or kinds & _COLLECTIONS:
         return None
-    values = value if isinstance(value, list) else specs.split_list(value)
+    try:
+        values = convert(value, list[str])
+    except ValueError as error:
+        raise SpecError(str(stage), str(error), hint=_HOW) from error
     if not values:
         raise SpecError(str(stage), "a list of values is empty", hint="Write [a,b].")
     is_plain = all(isinstance(one, str | int | float) for one in values)
@@ -212,10 +219,10 @@ def _range(
 
 def _convert(value: Any, annotation: Any) -> Any:
     """The value as the parameter gets it, if that is plain, so that names show it."""
-    if Callable in binding.parts_of(annotation):
+    if Callable in parts_of(annotation):
         return value  # a text may name a function, which is not imported here
     try:
-        converted = binding.convert(value, annotation)
+        converted = convert(value, annotation)
     except ValueError:
         return value  # reported when it is bound
     return converted if isinstance(converted, str | int | float) else value

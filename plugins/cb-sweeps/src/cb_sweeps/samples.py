@@ -9,7 +9,7 @@ from typing import TypeAlias
 import attrs
 
 from cbcore.results import EvalRow
-from cbcore.results.verdicts import ContextTotals, baseline_of
+from cbcore.results.verdicts import ContextTotals
 from cbcore.stats import CLUSTER
 
 Key: TypeAlias = "tuple[str, str | int]"
@@ -48,11 +48,8 @@ class _Seen:
 
 def find_full_context(rows_by_system: Mapping[str, Iterable[EvalRow]]) -> str | None:
     """The first system that leaves the context whole, or else the first; None without systems."""
-    totals = {system: ContextTotals() for system in rows_by_system}
-    for system, rows in rows_by_system.items():
-        for row in rows:
-            totals[system].add(row)
-    return baseline_of(totals)
+    totals = {system: ContextTotals.of(rows) for system, rows in rows_by_system.items()}
+    return ContextTotals.find_baseline(totals)
 
 
 def sample_of(

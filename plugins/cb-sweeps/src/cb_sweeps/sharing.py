@@ -16,7 +16,7 @@ from cbcore.assembly import Builder, Built
 from cbcore.boundary import contained
 from cbcore.chains import Renamed
 from cbcore.specs import Spec
-from cbcore.timing import current_waits, waiting
+from cbcore.timing import waiting
 
 MOST_OUTPUTS = 10_000
 """The number of outputs that are kept of a stage. The oldest go first."""
@@ -90,7 +90,7 @@ class SharedStage(Renamed):
         if key is None or key not in self._memory:
             return None
         output, took_s = self._memory[key]
-        current_waits().seconds -= took_s
+        waiting.take_off(took_s)
         with waiting():
             return copy.deepcopy(output)
 

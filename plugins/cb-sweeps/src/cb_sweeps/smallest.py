@@ -10,7 +10,7 @@ from operator import sub
 import attrs
 
 from cb_sweeps.curves import Curve
-from cbcore.stats import FEWEST_UNITS, paired_mean_of, t_quantile
+from cbcore.stats import Estimate, t_quantile
 
 ALPHA = 0.05
 """How often chance alone may call a budget good enough."""
@@ -41,15 +41,13 @@ def lower_bound_of(
 ) -> float | None:
     """The one-sided lower bound of the mean of paired differences, at the level `alpha`.
 
-    It allows for rare differences that the sample can miss: see `paired_mean_of`. None if nothing
+    It allows for rare differences that the sample can miss: see `Estimate.of_differences`. None if nothing
     is known of the spread, and with fewer than 6 independent units.
     """
-    steady = paired_mean_of(differences, groups, reach=reach)
-    if steady is None or steady.stderr is None:
+    steady = Estimate.of_differences(differences, groups, reach=reach)
+    if steady is None or steady.stderr is None or not steady.is_testable:
         return None
     n_units = steady.clusters or len(differences)
-    if n_units < FEWEST_UNITS:
-        return None
     return steady.value - t_quantile(1 - alpha, n_units - 1) * steady.stderr
 
 

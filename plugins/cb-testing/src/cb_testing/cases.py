@@ -15,10 +15,10 @@ from typing import Any, TypedDict
 
 import attrs
 
-from cbcore import binding
+from cbcore.binding import make
 from cbcore.components import Component
 from cbcore.exceptions import CBError, UsageError
-from cbcore.introspection import parameters_of, signature_of
+from cbcore.introspection import signature_of
 from cbcore.kinds import Kind
 from cbcore.names import canonical, hint
 from cbcore.secrets import is_secret_name
@@ -26,6 +26,8 @@ from cbcore.specs import Spec
 
 OFFLINE_CONFIG = "sample"
 """A dataset that has a config of this name is checked with it: it comes with the package."""
+
+_VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 MOST_CALLS = 10_000_000
 """Function calls that the first examples may take; importing the largest libraries takes fewer."""
@@ -81,24 +83,31 @@ class Case:
 
     def accepted(self) -> dict[str, Any]:
         """The parameters of its factory with their annotations."""
-        signature = signature_of(self.target)
-        known = {parameter.name for parameter in parameters_of(self.target)}
-        if signature is None:
-            return {}
-        return {n: p.annotation for n, p in signature.parameters.items() if n in known}
+        return {name: parameter.annotation for name, parameter in self._parameters().items()}
 
     def lacking(self) -> list[str]:
         """Parameters without a default that nobody gave."""
         params = self.params
-        return [p.name for p in parameters_of(self.target) if p.required and p.name not in params]
+        return [
+            name
+            for name, parameter in self._parameters().items()
+            if parameter.default is parameter.empty and name not in params
+        ]
+
+    def _parameters(self) -> dict[str, inspect.Parameter]:
+        signature = signature_of(self.target)
+        found = {} if signature is None else signature.parameters
+        return {
+            name: parameter for name, parameter in found.items() if parameter.kind not in _VARIABLE
+        }
 
     def make(self, **changes: Any) -> Any:
         """A new instance, with some parameters changed."""
         spec = Spec(self.component.name, params={**self.params, **changes})
         if self.component.kind != "dataset":
-            return binding.make(spec, self.target)
+            return make(spec, self.target)
         with limited_calls():
-            return binding.make(spec, self.target)
+            return make(spec, self.target)
 
     def call(self, direct: str, awaited: str, *arguments: Any) -> Any:
         """Call the component as a run does: by the awaited method, where it has one."""
@@ -122,13 +131,17 @@ class Case:
 
         None where every value tried was refused. The name and secrets are no such parameters.
         """
-        defaults = {p.name: p.default for p in parameters_of(self.target)}
-        for name, annotation in self.accepted().items():
+        for name, parameter in self._parameters().items():
             if name == "name" or is_secret_name(name):
                 continue
-            current = self.params.get(name, defaults.get(name))
+            default = None if parameter.default is parameter.empty else parameter.default
+            current = self.params.get(name, default)
             variants = self.given.get("variants", {})
-            others = (variants[name],) if name in variants else other_values(current, annotation)
+            others = (
+                (variants[name],)
+                if name in variants
+                else other_values(current, parameter.annotation)
+            )
             yield name, self._first_accepted(name, others)
 
     def _first_accepted(self, name: str, values: Sequence[Any]) -> Any | None:

@@ -86,14 +86,12 @@ def _to_look_at(project: scaffold.Project) -> str:
 
 def _kind(catalog: Catalog, word: str) -> dict[str, Any]:
     """The kind that a word means, and for one that a plugin brings, what that has for a start."""
-    from cbcore.kinds import KINDS
-
     known = scaffold.known_kinds()
     kind = word.lower().removesuffix("s")
     if kind in known:
         return {"kind": kind}
     kind = catalog.kind_of(word)
-    template = None if kind in KINDS else catalog.kind(kind).template
+    template = catalog.kind(kind).template
     if template is None:
         raise UsageError(
             f"there is no template for the kind {kind!r}",

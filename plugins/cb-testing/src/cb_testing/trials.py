@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from cbcore.components import Built
+from cbcore.assembly import Built
 from cbcore.run.workers import pack_task, pack_worker, read_reply
 
 ANSWER, DIE, HANG = "answer", "die", "hang"

@@ -10,10 +10,10 @@ import attrs
 
 from cb_datasets.needle.haystacks import Count, fitted
 from cb_datasets.needle.retrieval import Made
-from cbcore import specs
 from cbcore.binding import make as make_component
 from cbcore.exceptions import DataError
 from cbcore.registry import registry
+from cbcore.specs import Spec
 
 _MOST_READ = 2_000
 """So many examples of the source are kept for their documents."""
@@ -35,7 +35,7 @@ class Asked:
 
 def read(source: str) -> list[Asked]:
     """The examples of an installed dataset. Raises DataError when none has what it takes."""
-    spec = specs.parse_dataset(source)
+    spec = Spec.parse_dataset(source)
     dataset = make_component(spec, registry.get("dataset", spec.name).load())
     found: list[Asked] = []
     for example in dataset:

@@ -15,7 +15,7 @@ from typing import Any
 
 from cbcore.exceptions import MissingScoreError
 from cbcore.protocols import Scores
-from cbcore.scoring import golds_of, overlap_f1, response_of, squad_tokens
+from cbcore.scoring import golds_of, overlap_scores, response_of, squad_tokens
 
 _CHINESE = (
     "！？｡。＂＃＄％＆＇（）＊＋，－／：；＜＝＞＠［＼］＾＿｀｛｜｝～｟｠｢｣､、〃》「」『』【】〔〕〖〗〘〙〚〛"
@@ -137,13 +137,13 @@ def book_choice(response: str, golds: Golds) -> bool:
 def word_f1(response: str, golds: Golds) -> float:
     """Token F1 after SQuAD's normalisation, best of all golds."""
     given = squad_tokens(response)
-    return max(overlap_f1(given, squad_tokens(gold)) for gold in golds)
+    return max(overlap_scores(given, squad_tokens(gold)).f1 for gold in golds)
 
 
 def character_f1(response: str, golds: Golds) -> float:
     """The same over characters, for Chinese."""
     given = _characters(response)
-    return max(overlap_f1(given, _characters(gold)) for gold in golds)
+    return max(overlap_scores(given, _characters(gold)).f1 for gold in golds)
 
 
 RULES: dict[str, Callable[[str, Golds], bool | float]] = {

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cbcore.protocols import Scores
-from cbcore.scoring import golds_of, overlap_f1, response_of
+from cbcore.scoring import golds_of, overlap_scores, response_of
 
 _TO_SPACES = dict.fromkeys(map(ord, string.punctuation + "‘’´`"), " ")
 _ARTICLE = re.compile(r"\b(a|an|the)\b")
@@ -37,7 +37,7 @@ class TriviaQAScore:
         given = tokens(response_of(processed))
         golds = [tokens(gold) for gold in golds_of(original)]
         return {
-            "triviaqa_f1": max(overlap_f1(given, gold) for gold in golds),
+            "triviaqa_f1": max(overlap_scores(given, gold).f1 for gold in golds),
             "triviaqa_em": float(given in golds),
         }
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import attrs
 
 from cbcore.results import EvalRow
-from cbcore.stats import CLUSTER, Estimate, Units, estimate_of, measured_mean
+from cbcore.stats import CLUSTER, Estimate, Measured, Units
 
 Key: TypeAlias = tuple[str, str]
 """A question: its dataset and its id."""
@@ -123,8 +123,8 @@ class Findings:
             groups=[answered.asked.cluster for answered in found],
             clustered=True,
         )
-        mean = measured_mean([answered.scores[score] for answered in found], kind="score")
-        return estimate_of(mean.terms, sampled)
+        mean = Measured.mean([answered.scores[score] for answered in found], kind="score")
+        return mean.terms.estimate(sampled)
 
 
 def _whole(value: Any) -> int | None:

@@ -10,7 +10,7 @@ from typing import Any
 from cb_scorers.rouge.stemming import stem
 from cbcore.exceptions import MissingScoreError
 from cbcore.protocols import Scores
-from cbcore.scoring import overlap_f1, response_of
+from cbcore.scoring import overlap_scores, response_of
 
 _LEFT_OUT = re.compile(r"\b(a|an|the|and)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -39,7 +39,7 @@ def locomo_f1(prediction: str, answer: object, category: int) -> float:
 
 def token_f1(prediction: str, gold: str) -> float:
     """The harmonic mean of precision and recall of stemmed tokens, with their counts."""
-    return overlap_f1(_tokens(prediction), _tokens(gold))
+    return overlap_scores(_tokens(prediction), _tokens(gold)).f1
 
 
 def _of_parts(prediction: str, gold: str) -> float:

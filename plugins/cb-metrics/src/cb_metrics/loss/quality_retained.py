@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 import attrs
 
 from cbcore.results import EvalRow
-from cbcore.results.verdicts import THRESHOLD, ContextTotals, baseline_of, is_blank
-from cbcore.stats import measured_ratio
+from cbcore.results.verdicts import ContextTotals, is_blank
+from cbcore.stats import Measured
 
 
 @attrs.frozen
@@ -27,7 +27,7 @@ class QualityRetained:
 
     score_field: str = "f1"
     baseline: str | None = None
-    threshold: float = THRESHOLD
+    threshold: float = 0.7
 
     def compare(
         self, rows_by_system: Mapping[str, Iterable[EvalRow]]
@@ -37,7 +37,7 @@ class QualityRetained:
             raise ValueError(f"baseline {self.baseline!r} is none of {', '.join(rows_by_system)}")
         seen = {system: self._scores(rows) for system, rows in rows_by_system.items()}
         totals = {system: of_system for system, (_, of_system) in seen.items()}
-        base = self.baseline or baseline_of(totals)
+        base = self.baseline or ContextTotals.find_baseline(totals)
         if base is None:
             return {}
         full = dict(seen[base][0])
@@ -67,4 +67,4 @@ def _ratio(mine: list[float], below: list[float]) -> float:
     counted = [b for a, b in zip(mine, below, strict=True) if not math.isnan(a)]
     if not counted or math.fsum(counted) <= 0 or min(counted) < 0:
         return math.nan
-    return measured_ratio(mine, below, better="higher", kind="score")
+    return Measured.ratio(mine, below, better="higher", kind="score")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -11,7 +12,7 @@ from cb_reporters import formats
 from cb_reporters.page.index import ExampleIndex
 from cb_reporters.page.reading import Reading, context_of
 from cbcore.contexts import FORMS, pass_on
-from cbcore.json_data import from_json, to_json, to_json_safe
+from cbcore.json_data import to_json, to_json_safe
 from cbcore.results import EvalResult, EvalRow, Texts
 
 LONGEST = 1_000_000
@@ -139,7 +140,7 @@ def _make_plain(data: dict[str, Any]) -> dict[str, Any]:
     except TypeError:  # a result that was not stored may hold any value
         data = to_json_safe(data)
         text = to_json(data)
-    plain: dict[str, Any] = from_json(text)
+    plain: dict[str, Any] = json.loads(text)
     return _cut(plain) if len(text) > LONGEST else plain
 
 

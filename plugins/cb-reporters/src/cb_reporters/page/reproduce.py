@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import attrs
 
 from cb_reporters.view import components
-from cbcore import specs
 from cbcore.exceptions import SpecError
 from cbcore.json_data import to_json_safe
 from cbcore.results import EvalResult
 from cbcore.settings import RunSettings
 from cbcore.settings.options import options_of
+from cbcore.specs import Spec
 
 _KINDS = {
     "systems": "system",
@@ -188,7 +188,7 @@ def _spec_text(value: Any) -> str:
     if isinstance(value, Mapping) and len(value) == 1:
         ((text, params),) = value.items()
         with contextlib.suppress(SpecError, TypeError):
-            *stages, last = specs.parse_chain(text)
+            *stages, last = Spec.parse_chain(text)
             last = attrs.evolve(last, params={**last.params, **(params or {})})
             return " | ".join(map(str, [*stages, last]))
     return str(value)

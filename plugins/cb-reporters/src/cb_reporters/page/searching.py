@@ -8,7 +8,6 @@ from typing import Any
 
 from cbcore.boundary import contained
 from cbcore.results import EvalResult, Texts
-from cbcore.store.database import Reader
 from cbcore.store.rows import StoredRows, StoredTexts
 
 _ROWS = """SELECT r.position, r.example_key, e.content, e.checksum, o.output, o.checksum,
@@ -39,41 +38,41 @@ def find_places(result: EvalResult, term: str) -> Iterator[int]:
 
 def _find_in_store(parts: Sequence[StoredRows], term: str) -> Iterator[int]:
     needle = _find_needle(term)
-    long_texts: dict[Reader, set[str]] = {}
-    known: dict[tuple[Reader, str], bool] = {}  # whether an example has the term
+    long_texts: dict[str, set[str]] = {}  # of each run
+    known: dict[tuple[str, str], bool] = {}  # whether an example has the term
     start = 0
     for part in parts:
-        reader = part.reader
-        if reader not in long_texts:
-            long_texts[reader] = {key for (key,) in reader.query(_LONG_TEXTS, (needle,))}
+        run, reader = part.run_id, part.reader
+        if run not in long_texts:
+            long_texts[run] = {key for (key,) in reader.query(_LONG_TEXTS, (needle,))}
 
-        def may_have(text: str | None, keys: set[str] = long_texts[reader]) -> bool:
+        def may_have(text: str | None, keys: set[str] = long_texts[run]) -> bool:
             return text is not None and (
                 needle in text.lower() or not keys.isdisjoint(_REFERENCE.findall(text))
             )
 
         for place, values in enumerate(part.select(_ROWS, 0, len(part)), start):
             _, key, content, content_sum, output, output_sum, *own = values
-            if (reader, key) not in known:
+            if (run, key) not in known:
                 has_it = may_have(content) and _has(reader.read(content, content_sum), term)
-                known[reader, key] = has_it
+                known[run, key] = has_it
             if (
-                known[reader, key]
+                known[run, key]
                 or (may_have(output) and _has(reader.read(output, output_sum), term))
-                or (any(map(may_have, own)) and _has(_decode_row(reader, *own), term))
+                or (any(map(may_have, own)) and _has(_decode_row(part, *own), term))
             ):
                 yield place
         start += len(part)
 
 
 def _decode_row(
-    reader: Reader, metadata: str, missing: str, response: str | None, *own: str | None
+    part: StoredRows, metadata: str, missing: str, response: str | None, *own: str | None
 ) -> Sequence[Any]:
     """The texts of a row, as far as they are not damaged."""
     with contained():
         is_long = response is not None and response[:1] == "{"
-        whole = reader.decode(response) if response is not None and is_long else response
-        return [reader.decode(metadata), reader.decode(missing), whole, *own]
+        whole = part.reader.decode(response) if response is not None and is_long else response
+        return [part.reader.decode(metadata), part.reader.decode(missing), whole, *own]
     return own
 
 

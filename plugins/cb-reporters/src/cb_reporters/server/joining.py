@@ -10,8 +10,7 @@ import attrs
 
 from cbcore import metrics_of
 from cbcore.exceptions import ResultError
-from cbcore.results import EvalResult, EvalRow, RowsBySystem, Texts, sum_up
-from cbcore.results.summary import mark_idle
+from cbcore.results import EvalResult, EvalRow, RowsBySystem, Texts
 from cbcore.store.rows import JoinedRows, StoredRows, StoredTexts
 
 _MOST_ROWS = 200_000
@@ -28,7 +27,7 @@ def joined(
     asked again where they can be made and the runs are not too large to wait for that. What is not
     to be `is_summed_up` has the numbers of each run alone, and none of its rows is read.
     """
-    results, score = (first, second), first.config.get("score_field")
+    results = (first, second)
     renamed = [
         {system: f"{system} ({name})" for system in result.systems}
         for result, name in zip(results, names, strict=True)
@@ -45,25 +44,23 @@ def joined(
     config: Any = {**first.config, "run_id": " and ".join(names), **_ending(results, names)}
     for kind in ("systems", "datasets", "evaluators"):
         config[kind] = _records(first, second, kind, renamed)
-    found = sum_up(parts if is_summed_up else {}, metrics, score, config=config)
-    if metrics:
-        config = mark_idle(config, "metrics", found.idle)
-    # For the page, which tells how each of them is made again.
-    config = {**config, "compared": [result.config for result in results]}
-    return EvalResult(
+    found = EvalResult(
         rows=JoinedRows([_Renamed(rows, system) for system, rows in parts.items()]),
-        summary={
-            system: {**values, **found.summary.get(system, {})}
-            for system, values in summary.items()
-        },
         timing=_merged([result.timing for result in results], renamed),
         config=config,
-        problems=[*first.problems, *second.problems],
-        estimates={**estimates, **{s: e for s, e in found.estimates.items() if e}},
-        undecided=found.undecided,
-        verdicts=found.verdicts,
+        metrics=metrics,
         texts=_join_texts(results),
     )
+    found.summarize(parts if is_summed_up else {})
+    found.problems = [*first.problems, *second.problems]
+    found.summary = {s: {**values, **found.summary.get(s, {})} for s, values in summary.items()}
+    found.estimates = {**estimates, **{s: e for s, e in found.estimates.items() if e}}
+    # For the page, which tells how each of them is made again.
+    found.config = {  # type: ignore[typeddict-unknown-key]
+        **(found.config if metrics else config),
+        "compared": [result.config for result in results],
+    }
+    return found
 
 
 def _ending(results: Sequence[EvalResult], names: Sequence[str]) -> dict[str, Any]:

@@ -194,7 +194,7 @@ def _with_interval(
         effective = float(count)
         if variance > 0:
             effective = min(made.n, made.value * (1 - made.value) / variance)
-        z = t if hang_together else t_quantile(0.975, math.inf)
+        z = t if hang_together else statistics.NormalDist().inv_cdf(0.975)
         return attrs.evolve(made, interval=wilson(made.value, effective, z), method="wilson")
     low, high = made.value - t * made.stderr, made.value + t * made.stderr
     ends = [part.interval or (part.value, part.value) for part in parts.values()]

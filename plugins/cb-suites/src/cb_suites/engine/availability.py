@@ -14,7 +14,6 @@ from cb_suites.engine.locating import LOCAL_FORMATS
 from cb_suites.engine.model import TaskConfig
 from cb_suites.engine.running import format_name
 from cb_suites.harness.metrics import BY_DEFAULT
-from cbcore import specs
 from cbcore.components import Component
 from cbcore.exceptions import CBError, UnknownComponentError
 from cbcore.names import asking
@@ -78,7 +77,7 @@ class Catalogue:
     def dataset_need(self, text: str) -> Need | None:
         """What a dataset spec lacks to be loaded. A file is looked for by its full path."""
         try:
-            spec = specs.parse_dataset(text)
+            spec = Spec.parse_dataset(text)
         except CBError as error:
             return Need("dataset", text, reason=error.message)
         if spec.name == "file" and spec.config:
@@ -126,7 +125,7 @@ class Catalogue:
         """The evaluators that are used when the task names none."""
         dataset: Any = None
         if config.dataset is not None:
-            dataset = self._component("dataset", specs.parse_dataset(config.dataset))
+            dataset = self._component("dataset", Spec.parse_dataset(config.dataset))
         tasks = getattr(dataset, "tasks", None) or ("qa",)
         known = self.catalog.components("evaluator")
         described = [self._component("evaluator", Spec(c.qualified_name)) for c in known]
@@ -147,7 +146,7 @@ class Catalogue:
         """A component, described; a need where it cannot be had; an object as it is."""
         if not isinstance(wanted, str | Spec):
             return wanted
-        spec = specs.parse(wanted) if isinstance(wanted, str) else wanted
+        spec = Spec.parse(wanted) if isinstance(wanted, str) else wanted
         key = (kind, spec.name)
         if key not in self._found:
             try:

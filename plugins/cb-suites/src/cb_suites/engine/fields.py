@@ -13,7 +13,6 @@ from typing import Any
 from cb_suites.engine.documents import FunctionReference, origin_of, problem
 from cb_suites.engine.model import Origin
 from cb_suites.engine.settings import Settings
-from cbcore import specs
 from cbcore.exceptions import ConfigError, SpecError
 from cbcore.names import hint
 from cbcore.specs import Spec
@@ -276,7 +275,7 @@ def _component_spec(key: str, item: Any, place: Origin) -> Any:
         raise problem(place, f"{key}: {short(item)} is neither a name nor a name with parameters")
     if not isinstance(params, Mapping):
         raise problem(place, f"{key}: the parameters of {item} must be keys with values")
-    spec = read_spec(item, specs.parse, place)
+    spec = read_spec(item, Spec.parse, place)
     given = {str(name).replace("-", "_"): param for name, param in params.items()}
     if place.file is not None and "allow_unsandboxed" in {*spec.params, *given}:
         raise problem(

@@ -15,9 +15,8 @@ import attrs
 
 from cb_suites.engine.class_tasks import ClassDocuments, made_task
 from cb_suites.engine.model import TaskConfig
-from cbcore import specs
 from cbcore.exceptions import ConfigError
-from cbcore.files import FILE_SUFFIXES
+from cbcore.files import FileDataset
 from cbcore.hf import HubDataset
 from cbcore.specs import Spec
 
@@ -49,13 +48,13 @@ def dataset_of(config: TaskConfig, split: str | None) -> Any:
     if config.task_class is not None:
         return ClassDocuments(made_task(config), split)
     if config.dataset is not None:
-        return _with_split(config, specs.parse_dataset(config.dataset), split)
+        return _with_split(config, Spec.parse_dataset(config.dataset), split)
     if config.dataset_path is None:
         raise ConfigError(
             str(config.origin), f"task {config.name!r} has no dataset", hint="add dataset: NAME"
         )
     check_source(config, split)
-    if Path(config.dataset_path).suffix.lower() in FILE_SUFFIXES:
+    if Path(config.dataset_path).suffix.lower() in FileDataset.suffixes:
         return _file(config, config.dataset_path)
     if config.dataset_path in LOCAL_FORMATS and "data_files" in config.dataset_kwargs:
         return _file(config, _data_file(config, split))
@@ -97,7 +96,7 @@ def check_source(config: TaskConfig, split: str | None, *, by_library: bool = Fa
         texts, opened_texts = list(_texts(within)), list(_texts(opened))
     except ValueError as error:
         raise refusal(str(error)) from error
-    is_file = not by_library and Path(path).suffix.lower() in FILE_SUFFIXES
+    is_file = not by_library and Path(path).suffix.lower() in FileDataset.suffixes
     is_local = path in BUILDERS or is_file
     for text in texts if is_local else [*texts, *opened_texts]:
         if text.startswith(("/", "~")) or ".." in Path(text).parts or "\\" in text:

@@ -14,7 +14,6 @@ from cb_suites.engine.formats import Format
 from cb_suites.engine.reading import Reading, normalized
 from cb_suites.engine.sending import Parcel
 from cbcore.assembly import Built
-from cbcore.columns import bound_to_system
 from cbcore.exceptions import MissingScoreError, ScoringError
 from cbcore.protocols import Cost
 from cbcore.results import Scored
@@ -94,8 +93,8 @@ class TaskScorer:
 
     def for_system(self, name: str) -> TaskScorer:
         """This scorer for the rows of one system."""
-        bound = bound_to_system(self.evaluator, name)
-        return self if bound is self.evaluator else attrs.evolve(self, evaluator=bound)
+        bind = getattr(self.evaluator, "for_system", None)
+        return self if bind is None else attrs.evolve(self, evaluator=bind(name))
 
     def read_columns(
         self, original: Mapping[str, Any], processed: Mapping[str, Any] | None

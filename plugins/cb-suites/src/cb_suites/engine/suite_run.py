@@ -30,7 +30,7 @@ from cbcore.exceptions import CBError, ConfigError, PluginError, UsageError
 from cbcore.plugins import Catalog
 from cbcore.protocols import Run
 from cbcore.provenance import describe
-from cbcore.results import EvalResult, EvalRow, RowsBySystem, Section, sum_up
+from cbcore.results import EvalResult, EvalRow, RowsBySystem, Section
 from cbcore.settings import RunSettings
 from cbcore.stats import Units
 
@@ -223,7 +223,8 @@ class SuiteRun:
         if not metrics:
             return problems
         own = {system: [r for r in part if r.dataset == key] for system, part in rows.items()}
-        found = sum_up(own, metrics)
+        found = EvalResult(rows=[row for part in own.values() for row in part], metrics=metrics)
+        found.summarize(own)
         for system, values in found.summary.items():
             n_examples = sum(row.repeat == 0 and row.error is None for row in own[system])
             outcome.add_metrics(system, values, n_examples, found.estimates[system])

@@ -22,7 +22,7 @@ from cbcore.boundary import contained
 from cbcore.json_data import to_json_safe
 from cbcore.names import hint
 from cbcore.results import EvalRow
-from cbcore.stats import Estimate, Units, estimate_of, mean_of, measured_mean
+from cbcore.stats import Estimate, Measured, Terms, Units
 
 _HIGHER = frozenset({"acc", "acc_norm", "exact_match", "f1", "recall", "precision", "contains"})
 _MOST_NAMES = 5
@@ -140,13 +140,13 @@ class RowScores:
         that are 0 or 1, as in lm-evaluation-harness.
         """
         try:
-            mean = measured_mean(self.values, kind="score", positions=self.positions)
+            mean = Measured.mean(self.values, kind="score", positions=self.positions)
         except OverflowError:  # of the sum, not of the mean
-            return mean_of(self.values)
-        found = estimate_of(mean.terms, units)
+            return Terms(self.values).estimate()
+        found = mean.terms.estimate(units)
         if found is None or units.at(self.positions).groups is not None:
             return found
-        plain = mean_of(self.values)
+        plain = Terms(self.values).estimate()
         return plain and attrs.evolve(plain, interval=found.interval, method=found.method)
 
 

@@ -18,8 +18,8 @@ from cb_suites.engine.parts import build_part
 from cb_suites.engine.running import format_name, task_examples
 from cb_suites.engine.scoring import ReadAnswer, make_scorer
 from cb_suites.engine.tables import TaskOutcome
-from cbcore import columns, specs
-from cbcore.assembly import Benchmark, Builder, Built, tasks_of
+from cbcore.assembly import Benchmark, Builder, Built
+from cbcore.columns import map_columns
 from cbcore.exceptions import UsageError
 from cbcore.provenance import describe
 from cbcore.settings import RunSettings
@@ -78,7 +78,7 @@ class TaskMaker:
         extra = {} if config.primary_score is None else {"score_field": config.primary_score}
         check = config.check("metrics")
         metrics = [self._build("metric", m, extra, check).value for m in config.metrics]
-        main_score = config.primary_score or _find_main_score(chosen, tasks_of(dataset))
+        main_score = config.primary_score or _find_main_score(chosen, dataset.tasks)
         benchmark = Benchmark(
             leaf.key,
             examples,
@@ -130,7 +130,7 @@ class TaskMaker:
                 part = self._build("evaluator", spec, check=check)
                 asked.append(self._mapped(part, spec, config, automatic=False))
         elif not reads:
-            tasks = tasks_of(dataset) or ("qa",)
+            tasks = dataset.tasks or ("qa",)
             for part in self.builder.automatic_evaluators(tasks, dataset):
                 spec = Spec(part.component.qualified_name) if part.component else None
                 automatic.append(self._mapped(part, spec, config, automatic=True))
@@ -162,7 +162,7 @@ class TaskMaker:
         if isinstance(spec, Spec):
             spec = attrs.evolve(spec, params={**mapping, **spec.params})
             return self._build("evaluator", spec, check=source and source.check)
-        return self._build("evaluator", columns.map_columns(part.value, **mapping))
+        return self._build("evaluator", map_columns(part.value, **mapping))
 
 
 def _find_main_score(chosen: Sequence[Built], tasks: Sequence[str]) -> str | None:
@@ -197,10 +197,10 @@ def _read_declared(evaluator: Built, field: str) -> Sequence[str]:
 def _evaluator_spec(wanted: Any) -> Any:
     """`name`, `name:key=value` or `{name: {key: value}}` as a spec; objects as they are."""
     if isinstance(wanted, str):
-        return specs.parse(wanted)
+        return Spec.parse(wanted)
     if isinstance(wanted, Mapping) and len(wanted) == 1:
         ((text, params),) = wanted.items()
-        spec = specs.parse(str(text))
+        spec = Spec.parse(str(text))
         return attrs.evolve(spec, params={**spec.params, **(params or {})})
     return wanted
 

@@ -18,9 +18,8 @@ from cb_suites.engine.harness import (
 )
 from cb_suites.engine.model import NO_FILTER, Origin, TaskConfig
 from cb_suites.engine.settings import Settings, absolute
-from cbcore import specs
 from cbcore.boundary import at_boundary
-from cbcore.files import FILE_SUFFIXES
+from cbcore.files import FileDataset
 from cbcore.specs import Spec
 
 ASKED_FORMAT = "@format"
@@ -181,7 +180,7 @@ def _data(given: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
 
 
 def _beside(text: str, place: Origin) -> str:
-    spec = read_spec(text, specs.parse_dataset, place)
+    spec = read_spec(text, Spec.parse_dataset, place)
     if spec.name != "file" or not spec.config or place.file is None:
         return text
     return str(Spec("file", str(absolute(spec.config, place)), spec.params))
@@ -195,7 +194,7 @@ def _existing(files: Any, place: Origin) -> Any:
         return [_existing(value, place) for value in files]
     if isinstance(files, str) and place.file and "://" not in files:
         path = absolute(files, place)
-        if path.suffix.lower() in FILE_SUFFIXES and path.is_file():
+        if path.suffix.lower() in FileDataset.suffixes and path.is_file():
             return str(path)
     return files
 

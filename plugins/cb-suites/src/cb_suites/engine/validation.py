@@ -17,7 +17,7 @@ from cb_suites.engine.model import GroupNode, Leaf, Node, Origin
 from cb_suites.engine.remembering import digest_of, recalled, remember
 from cb_suites.engine.settings import absolute
 from cbcore.exceptions import CBError, ConfigError, UsageError
-from cbcore.names import asking, near_matches
+from cbcore.names import hint
 from cbcore.plugins import default_catalog
 
 
@@ -293,7 +293,7 @@ def _check_aggregates(group: GroupNode, catalogue: Catalogue, report: Report) ->
 
 def _suggestion(name: str, known: Iterable[str]) -> str:
     listed = ", ".join(sorted(known)) or "none"
-    return asking(near_matches(name, known, limit=1), then=f"known: {listed}")
+    return f"{hint(name, known)} known: {listed}".lstrip()
 
 
 def _check_tags(index: Index, chosen: list[Entry], report: Report) -> None:

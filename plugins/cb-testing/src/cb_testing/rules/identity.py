@@ -12,7 +12,6 @@ from cb_testing.rule_registry import STORED, USES, Note, Unchecked, rule
 from cb_testing.rules.evaluators import try_score
 from cb_testing.rules.systems import try_process
 from cbcore.exceptions import CBError
-from cbcore.introspection import parameters_of
 from cbcore.provenance import describe
 from cbcore.secrets import is_secret_name
 from cbcore.store.identity import Identities
@@ -82,7 +81,7 @@ def distinguishes(case: Case) -> Iterator[str]:
 @rule("secrets-hidden", STORED, "dataset", "metric", "reporter", "executor")
 def hidden(case: Case) -> Iterator[str]:
     """A secret parameter shows neither in `repr` nor in what a result records."""
-    names = [p.name for p in parameters_of(case.target) if is_secret_name(p.name)]
+    names = [name for name in case.accepted() if is_secret_name(name)]
     if not names:
         return
     secrets = dict.fromkeys(names, _CANARY)
