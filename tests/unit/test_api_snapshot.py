@@ -321,12 +321,12 @@ def key_paths(value: Any, path: str = "") -> set[str]:
     found = set()
     for key, item in value.items():
         here = f"{path}.{key}".lstrip(".")
-        by_kind = key == "components" and isinstance(item, dict)
+        by_name = key in ("components", "plugins") and isinstance(item, dict)
         found.add(here)
         below = item
         for _ in range(NAMED.get(key, 0)):
             here, below = f"{here}.*", _joined(below)
-        if not by_kind and key not in (*FREE_FORM, "manifest"):
+        if not by_name and key not in FREE_FORM:
             found |= key_paths(below, here)
     return found
 

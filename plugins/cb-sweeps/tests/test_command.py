@@ -60,11 +60,10 @@ def test_cb_run_refuses_a_search_and_names_the_command(cb_runner):
     assert "`cb sweep --adaptive" in done.stderr
 
 
-def test_a_range_without_the_plugin_names_it(cb_runner):
+def test_a_range_without_the_plugin_is_refused(cb_runner):
     done = cb_runner("run", *DATA, *SWEPT, "--no-plugin", "cb-sweeps")
     assert done.exit_code == 2
     assert "'50..400/25' is not a whole number" in done.stderr
-    assert "cb-sweeps" in done.stderr
 
 
 def test_an_interrupted_search_can_be_resumed(cb_runner):
