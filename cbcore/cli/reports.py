@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -157,7 +156,7 @@ def replace_file(path: Path) -> Iterator[Path]:
     try:
         yield part
         if path.exists():
-            shutil.copymode(path, part)
+            part.chmod(path.stat().st_mode & 0o7777)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
@@ -304,6 +303,8 @@ def _raise_if_incomplete(result: EvalResult) -> None:
     """
     rows = result.rows
     if not rows:
+        if wanted := result.config.get("settings", {}).get("examples"):
+            raise UsageError(f"No example has the id {' or '.join(map(repr, wanted))}.")
         if any(record.get("n_examples") for record in result.config.get("datasets", ())):
             return
         lines = [line for section in result.sections.values() for line in section.lines]
@@ -312,7 +313,8 @@ def _raise_if_incomplete(result: EvalResult) -> None:
         raise DataError("the dataset is empty: there is nothing to report")
     errors = [row.error for row in rows if row.error is not None]
     if len(errors) == len(rows):
-        raise RunError(f"every row errored; the first: {errors[0]}")
+        hint = "--max-errors none runs all examples." if result.config.get("stopped") else None
+        raise RunError(f"every row errored; the first: {errors[0]}", hint=hint)
     if stopped := result.config.get("stopped"):
         problems = [f"{system} was stopped: {reason}" for system, reason in stopped.items()]
         raise RunError("\n".join(problems), hint="--max-errors none runs all examples.")
