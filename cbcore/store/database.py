@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import tempfile
 import threading
 import time
 import weakref
@@ -321,6 +320,8 @@ def _connect(address: str, *, is_reader: bool = False) -> sqlite3.Connection:
 
 def _connect_to_temporary() -> tuple[sqlite3.Connection, sqlite3.Connection]:
     """A file of SQLite's own would not do: when the disk is full, it cannot even be read."""
+    import tempfile
+
     number, path = tempfile.mkstemp(prefix="cb-rows-")
     os.close(number)
     try:
