@@ -55,7 +55,8 @@ class ErrorLimit:
             most = math.inf if is_early else limit * (self._expected or n_rows)
         if n_failed <= most:
             return None
-        return f"{n_failed} rows failed, and --max-errors is {shown}. The last error: {row.error}"
+        rows = "1 row" if n_failed == 1 else f"{n_failed} rows"
+        return f"{rows} failed, and --max-errors is {shown}. The last error: {row.error}"
 
     def _find_same_errors(self, row: EvalRow) -> str | None:
         errors = self._first.setdefault(row.system, [])
