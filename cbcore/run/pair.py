@@ -337,7 +337,7 @@ class Pair:
         stand_in.scores = attempt.scores.copy()
         stand_in.is_done, stand_in.is_given_up = True, False
         stand_in.deadline = stand_in.future = stand_in.task = None
-        if attempt.output is None:
+        if stand_in.output is None:  # that of the attempt may come now
             stand_in.error = reason
         while (scorer := self._find_scorer(stand_in)) is not None:
             stand_in.scores[scorer] = ScoringError(reason)

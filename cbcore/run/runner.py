@@ -121,7 +121,7 @@ class Runner:
         """Run everything. What ends the run early raises an error that carries the result."""
         try:
             return self._run()
-        finally:  # a second interrupt comes here too: queued outputs are still written
+        finally:  # in Python, a second interrupt comes here too: what is queued is written
             self._end_calls()
             self.calls.close()
             for workers in self.workers.values():
