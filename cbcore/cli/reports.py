@@ -103,15 +103,18 @@ def _find_reporter(builder: Builder, text: str) -> str | None:
     ending = Path(text).suffix.removeprefix(".").lower()
     if not ending or "=" in text or text.startswith("py:"):
         return None
-    reporters = builder.catalog.components("reporter")
-    found = [one for one in reporters if one.name == ending]
-    known = set()
-    for one in [] if found else reporters:
-        with contextlib.suppress(PluginError):
-            extension = builder.catalog.describe(one).extension.lower()
-            known.add(f".{extension}")
-            if extension == ending:
-                found.append(one)
+    known: set[str] = set()
+    for list_reporters in (builder.catalog.list_known, builder.catalog.components):
+        reporters = list_reporters("reporter")  # first without those that only hook modules offer
+        found = [one for one in reporters if one.name == ending]
+        for one in [] if found else reporters:
+            with contextlib.suppress(PluginError):
+                extension = builder.catalog.describe(one).extension.lower()
+                known.add(f".{extension}")
+                if extension == ending:
+                    found.append(one)
+        if found:
+            break
     if len(found) > 1:
         usual = {one.plugin for one in reporters if one.name == _DEFAULT}
         found = [one for one in found if one.plugin in usual] or found
