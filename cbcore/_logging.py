@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 
-from cbcore.secrets import redact_value
+from cbcore.secrets import redact, redact_value
 from cbcore.texts import visible, visible_json
 
 Event = MutableMapping[str, Any]
@@ -69,8 +69,12 @@ def log_info(message: str) -> None:
 
 def log_progress(message: str) -> None:
     """Log how far something is, unless `--quiet` was given."""
-    if not is_quiet():
+    if is_quiet():
+        return
+    if settings.as_json:
         get_logger(anyway=True).info(message)
+    else:  # not worth the import of structlog
+        sys.stderr.write(_format_line(None, "", {"level": "info", "event": redact(message)}) + "\n")
 
 
 def get_logger(*, anyway: bool = False) -> Any:

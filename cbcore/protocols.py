@@ -7,7 +7,6 @@ protocol; the runner looks for the method, never for the class.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import attrs
@@ -16,6 +15,8 @@ from cbcore.exceptions import DataError
 from cbcore.results import EvalResult, EvalRow, Scored
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     import pluggy
 
     from cbcore.components import Built

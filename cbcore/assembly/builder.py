@@ -92,9 +92,15 @@ class Builder:
                 f"no {kind} is called {wanted.name!r}",
                 hint=f"own code is written py:FILE:NAME, as in py:{wanted}",
             )
-        return self._build_spec(
-            kind, wanted, {**self.offered, **(extra or {})}, check or self.check
-        )
+        try:
+            return self._build_spec(
+                kind, wanted, {**self.offered, **(extra or {})}, check or self.check
+            )
+        except ParameterError as error:
+            for value in map(str, (wanted.config, *wanted.params.values())):
+                if packages := self.catalog.packages_offering("value", value):
+                    error.hint = f"{packages[0]} takes such values: cb install {packages[0]}"
+            raise
 
     def _build_spec(
         self, kind: str, wanted: Spec, extra: Mapping[str, Any], check: binding.Check | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import tempfile
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,11 +21,19 @@ class LogFile(logging.Handler):
     Warnings of plugins of `cb` are shown as without this handler.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, folder: str | Path | None, run_id: str) -> None:
+        """`folder` is that of the store; None for a run without one."""
         super().__init__(logging.INFO)
-        self._path = path
+        self._folder, self._run_id = folder, run_id
         self._n_lines = 0
         self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+
+    @cached_property
+    def _path(self) -> Path:
+        import tempfile
+
+        folder = Path(self._folder or Path(tempfile.gettempdir(), "cb"), "logs")
+        return folder / f"{self._run_id}.log"
 
     def emit(self, record: logging.LogRecord) -> None:
         with contextlib.suppress(Exception):  # a log line is not worth a row
@@ -48,8 +56,7 @@ class LogFile(logging.Handler):
 
 def cb_run_started(run: Run) -> None:
     """Collect the log lines of this run."""
-    folder = run.settings.cache_dir or tempfile.gettempdir()
-    handler = LogFile(Path(folder) / "logs" / f"{run.run_id}.log")
+    handler = LogFile(run.settings.cache_dir, run.run_id)
     logging.getLogger().addHandler(handler)
     logging.captureWarnings(True)
     run.hooks.register(handler)

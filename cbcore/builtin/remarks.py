@@ -66,7 +66,8 @@ def _report_reuse(run: Runner) -> None:
     found = run.store.reader.query(query, sources)
     days = sorted({started[:10] for started, _ in found})
     when = f" from {' to '.join(dict.fromkeys([days[0], days[-1]]))}" if days else ""
-    log_progress(f"Reused {run.n_cached:,} outputs of earlier runs{when}.")
+    outputs = "output" if run.n_cached == 1 else "outputs"
+    log_progress(f"Reused {run.n_cached:,} {outputs} of earlier runs{when}.")
     here = _find_versions(run.saved.environment)
     changed = {
         f"{name} {version} (installed: {here[name]})"

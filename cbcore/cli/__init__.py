@@ -87,8 +87,10 @@ class CommandGroup(click.Group):
                     meant = f". {packages[0]} offers it: cb install {packages[0]}"
                     break
             else:
-                known = [*_COMMANDS, *(c.name for c in _plugin_commands(ctx))]
-                meant = names.hint(wanted, known, "", lead=". ")
+                offered = _plugin_commands(ctx, self.prefix)
+                known = [c.name.removeprefix(self.prefix) for c in offered]
+                known += [] if self.prefix else _COMMANDS
+                meant = names.hint(args[0], known, "", lead=". ")
             raise click.UsageError(error.message.rstrip(".") + meant, ctx) from error
 
 

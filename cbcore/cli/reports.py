@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -104,15 +103,18 @@ def _find_reporter(builder: Builder, text: str) -> str | None:
     ending = Path(text).suffix.removeprefix(".").lower()
     if not ending or "=" in text or text.startswith("py:"):
         return None
-    reporters = builder.catalog.components("reporter")
-    found = [one for one in reporters if one.name == ending]
-    known = set()
-    for one in [] if found else reporters:
-        with contextlib.suppress(PluginError):
-            extension = builder.catalog.describe(one).extension.lower()
-            known.add(f".{extension}")
-            if extension == ending:
-                found.append(one)
+    known: set[str] = set()
+    for list_reporters in (builder.catalog.list_known, builder.catalog.components):
+        reporters = list_reporters("reporter")  # first without those that only hook modules offer
+        found = [one for one in reporters if one.name == ending]
+        for one in [] if found else reporters:
+            with contextlib.suppress(PluginError):
+                extension = builder.catalog.describe(one).extension.lower()
+                known.add(f".{extension}")
+                if extension == ending:
+                    found.append(one)
+        if found:
+            break
     if len(found) > 1:
         usual = {one.plugin for one in reporters if one.name == _DEFAULT}
         found = [one for one in found if one.plugin in usual] or found
@@ -157,7 +159,7 @@ def replace_file(path: Path) -> Iterator[Path]:
     try:
         yield part
         if path.exists():
-            shutil.copymode(path, part)
+            part.chmod(path.stat().st_mode & 0o7777)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
@@ -311,6 +313,8 @@ def _raise_if_incomplete(result: EvalResult) -> None:
     """
     rows = result.rows
     if not rows:
+        if wanted := result.config.get("settings", {}).get("examples"):
+            raise UsageError(f"No example has the id {' or '.join(map(repr, wanted))}.")
         if any(record.get("n_examples") for record in result.config.get("datasets", ())):
             return
         lines = [line for section in result.sections.values() for line in section.lines]
@@ -319,7 +323,8 @@ def _raise_if_incomplete(result: EvalResult) -> None:
         raise DataError("the dataset is empty: there is nothing to report")
     errors = [row.error for row in rows if row.error is not None]
     if len(errors) == len(rows):
-        raise RunError(f"every row errored; the first: {errors[0]}")
+        hint = "--max-errors none runs all examples." if result.config.get("stopped") else None
+        raise RunError(f"every row errored; the first: {errors[0]}", hint=hint)
     if stopped := result.config.get("stopped"):
         problems = [f"{system} was stopped: {reason}" for system, reason in stopped.items()]
         raise RunError("\n".join(problems), hint="--max-errors none runs all examples.")

@@ -169,7 +169,7 @@ def _explain_resume(asked: RunSettings) -> Iterator[None]:
             if str(asked.cache_dir) != DEFAULT_CACHE_DIR:
                 command += f" --cache-dir {shlex.quote(str(asked.cache_dir))}"
             hint = f"Continue it with `{command}`."
-            stopped.hint = f"{stopped.hint} {hint}" if stopped.hint else hint
+            stopped.hint = f"{stopped.hint.rstrip('.')}. {hint}" if stopped.hint else hint
         raise
 
 

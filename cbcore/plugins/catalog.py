@@ -228,14 +228,14 @@ class Catalog:
         return error
 
     def packages_offering(self, kind: str, name: str) -> list[str]:
-        """Packages that are not installed and offer a component, by the installed directories."""
-        installed = {names.canonical(plugin.name) for plugin in self.plugins}
+        """Packages that are not in use and offer a component, by the installed directories."""
+        in_use = {names.canonical(plugin.name) for plugin in self.plugins if plugin.is_usable}
         packages: list[str] = []
         for component in self.components("directory"):
             with contained():  # the error is still raised, without a hint
                 directory: Any = self.load(component)
                 packages += directory(kind, name)
-        return [p for p in packages if names.canonical(p) not in installed]
+        return [p for p in packages if names.canonical(p) not in in_use]
 
     def _raise_if_set_aside(self, kind: str, name: str, owner: str) -> None:
         """Raise if a plugin that cannot be used would offer the name."""
@@ -440,7 +440,7 @@ def _load_plugin(plugin: Plugin) -> list[tuple[str, object]]:
         modules.setdefault(id(module), (f"{plugin.name}:{name}", module))
     known = {_key(component): component for component in plugin.components}
     owner = Owner(plugin.name, plugin.version)
-    for component in collect_offers(owner, [module for _, module in modules.values()]):
+    for component in collect_offers(owner, list(modules.values())):
         if known.setdefault(_key(component), component).target != component.target:
             kind = names.plural(component.kind)
             problem = f"it offers two {kind} called {component.name!r}"

@@ -184,14 +184,14 @@ def _find_problem(
     return None
 
 
-def collect_offers(owner: Owner, modules: Sequence[object]) -> list[Component]:
-    """The components that the hook modules of one plugin offer. Raises `PluginError`."""
+def collect_offers(owner: Owner, modules: Sequence[tuple[str, object]]) -> list[Component]:
+    """The components that the named hook modules of one plugin offer. Raises `PluginError`."""
     plugin = owner.distribution
     broken = functools.partial(PluginContractError, plugin)
     hooks = HookManager()
     with at_boundary("reading its hook module", broken, through=PluginError):
-        for module in reversed(modules):  # pluggy calls the last one first
-            hooks.register(module, f"{plugin}:{id(module)}")
+        for name, module in reversed(modules):  # pluggy calls the last one first
+            hooks.register(module, name)
     offers: list[Component] = []
     for hook, kind in hookspecs.OFFERING.items():
         with at_boundary(hook, broken, through=PluginError), contextlib.redirect_stdout(sys.stderr):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from statistics import fmean
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import attrs
@@ -56,7 +55,7 @@ def find_means(
     means: dict[str, float | None] = {}
     for system, rows in rows_by_system.items():
         values = [row.scores[score] for row in rows if score in row.scores]
-        means[system] = fmean(values) if values else None
+        means[system] = math.fsum(values) / len(values) if values else None
     return means
 
 

@@ -191,11 +191,13 @@ class Calls:
             return []
         with self._lock:
             self._loop = self._left = None
-        lost = [attempt for attempt in self.open if attempt.step == "loop"]
-        for attempt in lost:
-            if not attempt.is_given_up:
+            lost = [attempt for attempt in self.open if attempt.step == "loop"]
+            late = [attempt for attempt in lost if not attempt.is_given_up]
+            for attempt in late:
                 attempt.is_given_up = True
-                attempt.pair.put_stand_in(attempt, "a call blocks the event loop")
+        for attempt in late:
+            attempt.pair.put_stand_in(attempt, "a call blocks the event loop")
+        for attempt in lost:
             attempt.pair.stop("A call blocks the event loop: it does not await.")
         return lost
 

@@ -20,7 +20,6 @@ from cbcore.components import Built, describe_exception
 from cbcore.contexts import FORMS
 from cbcore.exceptions import CBError, DataError
 from cbcore.json_data import to_json
-from cbcore.spool import Spool
 from cbcore.store.database import digest
 
 if TYPE_CHECKING:
@@ -113,6 +112,8 @@ class Examples:
         self._changed_ids: dict[int, str | int] = {}
         examples: Any = benchmark.examples
         if not isinstance(examples, Sequence) and (n_passes > 1 or settings.sample):
+            from cbcore.spool import Spool
+
             examples = Spool(examples)
         self._examples = examples
 

@@ -15,7 +15,7 @@ from cbcore.settings.run_settings import RunSettings
 if TYPE_CHECKING:
     from cbcore.run.pair import Attempt
 
-_SAME_ERRORS = 10
+SAME_ERRORS = 10
 """A system whose first examples all fail with the same error is stopped after so many."""
 _ROWS_BEFORE_A_SHARE_COUNTS = 20
 
@@ -33,7 +33,7 @@ class ErrorLimit:
         self._rows: Counter[str] = Counter()
         self._failed: Counter[str] = Counter()
         self._first: dict[str, list[str]] = {}
-        self._n_first = _SAME_ERRORS * settings.repeats
+        self._n_first = SAME_ERRORS * settings.repeats
 
     def count(self, row: EvalRow, *, is_data: bool) -> str | None:
         """The reason to stop the system of this row, if there is one now.
@@ -55,7 +55,8 @@ class ErrorLimit:
             most = math.inf if is_early else limit * (self._expected or n_rows)
         if n_failed <= most:
             return None
-        return f"{n_failed} rows failed, and --max-errors is {shown}. The last error: {row.error}"
+        rows = "1 row" if n_failed == 1 else f"{n_failed} rows"
+        return f"{rows} failed, and --max-errors is {shown}. The last error: {row.error}"
 
     def _find_same_errors(self, row: EvalRow) -> str | None:
         errors = self._first.setdefault(row.system, [])
@@ -64,7 +65,7 @@ class ErrorLimit:
         errors.append(alike(row.error or "", row.example_id))
         if len(errors) < self._n_first or len(set(errors)) > 1 or row.error is None:
             return None
-        return f"Its first {_SAME_ERRORS} examples failed with the same error: {row.error}"
+        return f"Its first {SAME_ERRORS} examples failed with the same error: {row.error}"
 
 
 def check_fail_fast(row: EvalRow, attempt: Attempt) -> None:

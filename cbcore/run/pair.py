@@ -25,6 +25,7 @@ from cbcore.results.eval_row import POSITIONS
 from cbcore.run.budget import Reservation
 from cbcore.run.calling import Threads
 from cbcore.run.examples import Examples, NumberedExample
+from cbcore.run.limits import SAME_ERRORS
 from cbcore.run.make_row import RowMaker
 from cbcore.run.scorers import Scorer
 from cbcore.timing import NO_WAITS, Waits, start_waits
@@ -231,7 +232,10 @@ class Pair:
     def fill(self) -> None:
         """Start attempts while the window and the budget have room."""
         until = time.perf_counter() + _INLINE_S
-        while len(self.open) < self.window and not self.is_read:
+        # One by one at first: a system that always fails is stopped right after these rows.
+        is_first = self.is_inline and self.n_rows < SAME_ERRORS * self.repeats
+        window = self.repeats if is_first else self.window
+        while len(self.open) < window and not self.is_read:
             attempt, self.held = self.held or next(self.attempts, None), None
             if attempt is None:
                 self.is_read = True
@@ -333,7 +337,7 @@ class Pair:
         stand_in.scores = attempt.scores.copy()
         stand_in.is_done, stand_in.is_given_up = True, False
         stand_in.deadline = stand_in.future = stand_in.task = None
-        if attempt.output is None:
+        if stand_in.output is None:  # that of the attempt may come now
             stand_in.error = reason
         while (scorer := self._find_scorer(stand_in)) is not None:
             stand_in.scores[scorer] = ScoringError(reason)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cbcore.boundary import contained
 from cbcore.components import Built
@@ -21,7 +21,6 @@ from cbcore.run.finish import describe_end, describe_stop, summarize
 from cbcore.run.limits import ErrorLimit, check_fail_fast
 from cbcore.run.pair import Attempt, Pair
 from cbcore.run.scorers import Scorer
-from cbcore.run.workers import Workers
 from cbcore.settings.run_settings import RunSettings
 from cbcore.store.cache import Cache
 from cbcore.store.database import Store, now
@@ -29,6 +28,9 @@ from cbcore.store.identity import Identities
 from cbcore.store.rows import PUT_ROW, StoredRows, encode_row
 from cbcore.store.saved_runs import SavedRun
 from cbcore.tokens import TokenCounter
+
+if TYPE_CHECKING:
+    from cbcore.run.workers import Workers
 
 
 class Runner:
@@ -92,6 +94,11 @@ class Runner:
         self.idle = {scorer.name for scorers in self.scorers.values() for scorer in scorers}
         judges = [s.built for of_pair in self.scorers.values() for s in of_pair if s.is_awaited]
         self.budget.check_prices([*systems, *judges])
+        for system in systems if settings.budget_usd is not None else ():
+            if not hasattr(system.value, "max_cost"):
+                warn(
+                    f"{system.name!r} declares no price: the budget counts what its outputs report."
+                )
         total = self.total
         self._limit = ErrorLimit(settings, total and total // len(systems))
 
@@ -114,7 +121,7 @@ class Runner:
         """Run everything. What ends the run early raises an error that carries the result."""
         try:
             return self._run()
-        finally:  # a second interrupt comes here too: queued outputs are still written
+        finally:  # in Python, a second interrupt comes here too: what is queued is written
             self._end_calls()
             self.calls.close()
             for workers in self.workers.values():
@@ -325,6 +332,8 @@ class Runner:
         if self.executor is None or hasattr(system.value, "aprocess"):
             return None
         if system not in self.workers:
+            from cbcore.run.workers import Workers
+
             scorers = [
                 s for (one, _), of_one in self.scorers.items() for s in of_one if one is system
             ]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import tempfile
 import threading
 import time
 import weakref
@@ -26,6 +25,7 @@ from cbcore.json_data import from_json, to_json
 __all__ = ("Store",)
 
 FILE_NAME = "runs.sqlite3"
+_OLD_FILE_NAME = "store.sqlite3"
 SCHEMA_VERSION = 1
 
 SCHEMA = """
@@ -263,8 +263,18 @@ class Store:
 
 
 def find_store(folder: str | Path) -> Path:
-    """The file of a folder's store."""
-    return Path(folder).expanduser().absolute() / FILE_NAME
+    """The file of a folder's store. Raises `StoreError` for a folder of an earlier format."""
+    try:
+        path = Path(folder).expanduser().absolute()
+    except OSError as error:
+        hint = "Use a working folder that exists, --cache-dir with an absolute path, or --no-cache."
+        raise StoreError("The working folder does not exist.", hint=hint) from error
+    if (path / _OLD_FILE_NAME).exists() and not (path / FILE_NAME).exists():
+        raise StoreError(
+            f"The folder {folder} has runs in an earlier format, which this version cannot read.",
+            hint="Name another folder with --cache-dir, or move this one away.",
+        )
+    return path / FILE_NAME
 
 
 def open_reader(path: Path) -> Reader:
@@ -310,6 +320,8 @@ def _connect(address: str, *, is_reader: bool = False) -> sqlite3.Connection:
 
 def _connect_to_temporary() -> tuple[sqlite3.Connection, sqlite3.Connection]:
     """A file of SQLite's own would not do: when the disk is full, it cannot even be read."""
+    import tempfile
+
     number, path = tempfile.mkstemp(prefix="cb-rows-")
     os.close(number)
     try:

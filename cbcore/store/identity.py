@@ -12,9 +12,7 @@ function, and every own module that is imported from there. A component may say 
 from __future__ import annotations
 
 import functools
-import glob
 import inspect
-import pickle
 import types
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
@@ -211,6 +209,8 @@ def _describe_object(name: str, value: Any, depth: int) -> Any:
     if says_more or is_own(file_of(type(value))):
         return find_facts(value, {}, depth)
     with contained():
+        import pickle
+
         return [type_path(value), digest(pickle.dumps(value, 4))]
     raise UnidentifiedError(f"The attribute {name!r} is a {type_path(value)}, not plain data.")
 
@@ -262,6 +262,8 @@ def _digest_files(value: Any) -> list[str]:
 
 def _match(folder: Path, pattern: str | Path) -> Iterator[Path]:
     """The files of a pattern in a folder, those below the folders that it names included."""
+    import glob
+
     rooted = str(Path(glob.escape(str(folder)), Path(pattern).expanduser()))
     for match in map(Path, glob.iglob(rooted, recursive=True)):  # noqa: PTH207 - of any root
         yield from (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shlex
 import sqlite3
@@ -124,7 +125,12 @@ def remove_runs(folder: str | Path, gone: Collection[str], *, is_dry: bool = Fal
     have stored some that no row refers to yet.
     """
     path = find_store(folder)
-    states = {run.state for run in saved_runs(folder) if run.run_id not in gone}
+    staying = [run for run in saved_runs(folder) if run.run_id not in gone]
+    goes_on = any(
+        run.recorded_state == "running"
+        and (run.state == "running" or run.environment.get("pid") == os.getpid())
+        for run in staying
+    )
     try:
         with contextlib.closing(open_database(path)) as database:
             before = _count_bytes(database)
@@ -133,7 +139,7 @@ def remove_runs(folder: str | Path, gone: Collection[str], *, is_dry: bool = Fal
                 statement = f"DELETE FROM {table} WHERE run_id=?"  # noqa: S608 - ours
                 database.executemany(statement, [(run_id,) for run_id in gone])
             database.execute(_REMOVE_OUTPUTS)
-            if "running" not in states:
+            if not goes_on:
                 database.execute(_REMOVE_SCORES)
                 database.execute(_REMOVE_EXAMPLES)
                 _find_wanted(database, "main")

@@ -98,7 +98,7 @@ def test_a_trace_shows_every_call(place: Workplace) -> None:
     """Hook, milliseconds, outcome, and the plugins that implement it."""
     lines = traced_lines(place.cb(*RUN, CB_TRACE="1").stderr)
 
-    assert "cb_datasets T ok (cb_observing)" in lines
+    assert "cb_datasets T ok (cb-observing:cb-observing)" in lines
     assert [line for line in lines if line.startswith("cb_row_finished")] == [
         "cb_row_finished T ok (cbcore.builtin.progress.Progress, cb-observing:cb-observing)"
     ] * 2
@@ -133,4 +133,4 @@ def test_a_failing_offer_is_traced_and_contained(workplace: Workplace) -> None:
     done = workplace.cb("info", "one", CB_TRACE="1")
 
     assert done.returncode == 0
-    assert "cb_datasets T raised LookupError('lost') (cb_torn)" in traced_lines(done.stderr)
+    assert "cb_datasets T raised LookupError('lost') (cb-torn:cb-torn)" in traced_lines(done.stderr)

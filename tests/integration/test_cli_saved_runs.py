@@ -244,7 +244,7 @@ def test_an_exported_run_can_be_exported_again(files):
     again = [ok(files, "report", name, "-o", "csv") for name in ("again.cbrun", "latest")]
     assert again[0] == again[1]
     refused = files.cb("runs", "export", "saved.json", "x")
-    assert "saved.json is not a run that `cb runs export` wrote" in refused.stderr
+    assert "'saved.json' is a file, not a run" in refused.stderr
 
 
 def test_the_database_of_another_program_is_not_changed(place):

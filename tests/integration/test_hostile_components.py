@@ -18,7 +18,7 @@ from cbcore import evaluate
 from cbcore.components import describe_exception, described_value
 from cbcore.exceptions import DataError, RunStoppedError
 from cbcore.results import Scored
-from cbcore.store import cache
+from cbcore.store import database
 from tests.forkserver import copy_plugin_cache, run_cb
 
 DATA = [{"id": i, "question": "q", "context": "c", "answer": "Paris"} for i in range(6)]
@@ -183,7 +183,7 @@ def test_a_system_costs_its_own_row_at_most(tmp_path, kind, settings, case):
 
 def test_an_output_too_large_to_be_stored_costs_only_that(tmp_path, monkeypatch, capsys):
     """Its batch would be refused with it; so it is left out, and told."""
-    monkeypatch.setattr(cache, "LARGEST_VALUE", 1000)
+    monkeypatch.setattr(database, "_LARGEST_VALUE", 1000)
     for n_recalled in (0, 5):
         result = run(Odd(lambda: {"response": "Paris", "more": "x" * 1000}), cache_dir=tmp_path)
         assert [row.scores["fits"] for row in result.rows] == [1.0] * 6

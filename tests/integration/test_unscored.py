@@ -131,7 +131,7 @@ def test_errors_count_among_the_reasons(place):
     """What errored has no score either."""
     done = run(place, GOLD, {"id": 2, "answer": "x"})
     assert done.returncode == 7
-    assert "1 × failed: example 2 has neither 'context' nor 'question'" in done.stderr
+    assert "1 × example 2 has neither 'context' nor 'question'" in done.stderr
 
 
 def test_an_evaluator_that_does_not_say_what_it_emits_may_emit_something_else(place):
@@ -153,7 +153,7 @@ def test_an_id_that_comes_twice_stops_the_run_and_keeps_what_is_done(place):
     rows = [{**GOLD, "id": i, "answer": "word"} for i in ("a", "b", "c", "b")]
     done = run(place, *rows, output="json")
     assert done.returncode == 4
-    assert "Dataset 'data' has an id more than once: 'b' (at positions 1, 3)" in done.stderr
+    assert "Dataset 'data' has an id more than once: 'b' (at positions 1 and 3)" in done.stderr
     assert "3 finished rows are kept" in done.stderr
     assert [row["example_id"] for row in json.loads(done.stdout)["rows"]] == ["a", "b", "c"]
 
@@ -170,7 +170,7 @@ def test_an_id_that_comes_twice_in_a_list_is_found_before_the_first_call():
             return super().process(example)
 
     system = Counts()
-    with pytest.raises(RunStoppedError, match=r"an id more than once: 1 \(at positions 0, 1\)"):
+    with pytest.raises(RunStoppedError, match=r"an id more than once: 1 \(at positions 0 and 1\)"):
         evaluate([system], [GOLD, GOLD], progress=False)
     assert system.called == 0
     assert evaluate([system], [GOLD, GOLD], max_examples=1, progress=False).rows

@@ -146,3 +146,21 @@ def test_outputs_of_a_run_that_can_be_resumed_stay(tmp_path):
     assert count(tmp_path)["outputs"] == 3
     remove_runs(tmp_path, {first.run_id})
     assert set(count(tmp_path).values()) == {0}
+
+
+def test_removing_runs_while_one_of_this_process_goes_on_takes_nothing_of_it(tmp_path):
+    """Its rows come later than its outputs and examples."""
+    run(tmp_path, Other("another"))
+    gone = {saved.run_id for saved in saved_runs(tmp_path)}
+
+    class Removing(System):
+        identity = "removing"
+
+        def process(self, example):
+            if example["id"] == 1:
+                remove_runs(tmp_path, gone)
+            return super().process(example)
+
+    run(tmp_path, Removing())
+    assert count(tmp_path)["examples"] == 3
+    stores.check(tmp_path)

@@ -14,6 +14,7 @@ from cbcore.names import canonical, near_matches
 _PLUGINS = Path(__file__).with_name("directory.json")
 _OFFERS = Path(__file__).with_name("known_plugins.json")
 _WORD = re.compile(r"[^\W_]+")
+_SEVERAL = re.compile(r"\s*(\[.*\]|[\d.]+\.\.[\d.]+(/[\d.]+)?)\s*")
 
 
 @attrs.frozen
@@ -62,8 +63,11 @@ def list_offers() -> list[tuple[str, str, str]]:
 def find_packages(kind: str, name: str) -> list[str]:
     """The packages that offer a component called `name` or `package/name`.
 
-    For the kind `plugin`, the package of that name; for `score`, those that describe the score.
+    For the kind `plugin`, the package of that name; for `score`, those that describe the score;
+    for `value`, those that take several values in place of one.
     """
+    if kind == "value":
+        return ["cb-sweeps"] if _SEVERAL.fullmatch(name) else []
     if kind == "plugin":
         return [e.name for e in read_directory() if canonical(e.name) == canonical(name)]
     if kind == "score":
