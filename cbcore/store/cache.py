@@ -128,7 +128,7 @@ class Cache:
             text = self._store.encode(data, content)
             self._store.put(_PUT_EXAMPLE, (example.key, text, checksum(text)))
         if storing.error is not None:
-            self._tell(f"example {example.id!r} cannot be stored: {storing.reason}")
+            self._tell(f"example {example.id!r} ({storing.reason})")
 
     # -- any thread ----------------------------------------------------------------------------
 
@@ -156,7 +156,7 @@ class Cache:
             facts = (attempt.output_key, attempt.latency_s, self._run_id, checksum(text))
             self._store.put(_PUT_OUTPUT, (*key, text, *facts))
         if storing.error is not None:
-            self._tell(f"the output for example {example.id!r} cannot be stored: {storing.reason}")
+            self._tell(f"the output for example {example.id!r} ({storing.reason})")
 
     def put_scores(self, attempt: Attempt, scorer: Scorer, scores: Any) -> None:
         """Store what an evaluator returned. What is missing or no number is asked again."""

@@ -94,20 +94,23 @@ def find_facts(value: Any, record: Mapping[str, Any], depth: int = 0) -> dict[st
         "files": _digest_files(value),
     }
     declared = getattr(value, "identity", None)
-    if declared is not None:
-        declared = declared() if callable(declared) else declared
-        facts["identity"] = describe("identity", declared, depth)
-    if declared is None or _has_new_parameters(type(value)):
+    if declared is None:
         facts["attributes"] = _describe_attributes(value, record, depth)
         facts["members"] = _describe_members(type(value), depth)
+        return facts
+    declared = declared() if callable(declared) else declared
+    facts["identity"] = describe("identity", declared, depth)
+    if new := _find_new_parameters(type(value)):
+        attributes = _describe_attributes(value, record, depth)
+        facts["attributes"] = {k: v for k, v in attributes.items() if k.removeprefix("_") in new}
     return facts
 
 
-def _has_new_parameters(kind: type) -> bool:
-    """Whether a class has parameters that the class which declares its `identity` does not know."""
+def _find_new_parameters(kind: type) -> set[str]:
+    """The parameters that the class which declares `identity` does not know, but for the name."""
     owner = next((base for base in kind.__mro__ if "identity" in vars(base)), kind)
     known = {parameter.name for parameter in parameters_of(owner)}
-    return any(parameter.name not in known for parameter in parameters_of(kind))
+    return {parameter.name for parameter in parameters_of(kind)} - known - {"name"}
 
 
 def _describe_members(kind: type, depth: int) -> dict[str, Any]:

@@ -158,6 +158,7 @@ class StoredRows(_ReadOnDemand[EvalRow]):
         self, reader: Reader, run_id: str, system: str, store: Store | None = None
     ) -> None:
         self.reader, self.run_id, self.system = reader, run_id, system
+        self._key = (run_id, make_valid(system))
         self._store = store
         self._positions = None if store is None else array("q")
 
@@ -169,9 +170,7 @@ class StoredRows(_ReadOnDemand[EvalRow]):
     def find_system_key(self) -> str:
         """The key under which the outputs of the system are stored; that of others is longer."""
         query = "SELECT system_key FROM rows WHERE run_id=? AND system=? AND system_key IS NOT NULL"
-        found = self.reader.query(
-            f"{query} ORDER BY length(system_key) LIMIT 1", (self.run_id, self.system)
-        )
+        found = self.reader.query(f"{query} ORDER BY length(system_key) LIMIT 1", self._key)
         return str(found[0][0]) if found else ""
 
     @property
@@ -179,7 +178,7 @@ class StoredRows(_ReadOnDemand[EvalRow]):
         """Where the rows are, in their order."""
         if self._positions is None or (self._store is not None and self._store.failure is not None):
             query = "SELECT position FROM rows WHERE run_id=? AND system=? ORDER BY position"
-            found = self.reader.query(query, (self.run_id, self.system))
+            found = self.reader.query(query, self._key)
             self._positions = array("q", (position for (position,) in found))
         return self._positions
 
@@ -200,7 +199,7 @@ class StoredRows(_ReadOnDemand[EvalRow]):
         while start < min(stop, len(self)):
             wanted = self.positions[start : min(start + _CHUNK, stop)]
             between = "position BETWEEN ? AND ? ORDER BY position"
-            values = (self.run_id, self.system, wanted[0], wanted[-1])
+            values = (*self._key, wanted[0], wanted[-1])
             found = {row[0]: row for row in self.reader.query(f"{query} AND {between}", values)}
             for position in wanted:
                 if position not in found:

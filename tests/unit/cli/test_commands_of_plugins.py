@@ -69,11 +69,13 @@ def test_a_broken_command_does_not_stop_the_help(workplace: Workplace) -> None:
     assert "cb-garden 1.0 is broken" in done.stdout
 
 
-@pytest.mark.parametrize("words", ["garden watr", "gardn-water"])
-def test_a_mistyped_command_gets_a_suggestion(garden: Workplace, words: str) -> None:
+@pytest.mark.parametrize(
+    ("words", "meant"), [("garden watr", "water"), ("gardn-water", "garden-water")]
+)
+def test_a_mistyped_command_gets_a_suggestion(garden: Workplace, words: str, meant: str) -> None:
     done = garden.cb(*words.split())
     assert done.returncode == 2
-    assert "did you mean garden-water?" in done.stderr.lower()
+    assert f"did you mean {meant}?" in done.stderr.lower()
 
 
 @pytest.mark.parametrize("words", ["weed", "weed-out", "weed out", "garden weed"])
