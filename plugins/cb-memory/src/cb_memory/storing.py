@@ -23,10 +23,6 @@ class Kept:
 
     name: str
 
-    def __init_subclass__(cls) -> None:
-        if "identity" not in vars(cls):  # an inherited one does not cover new parameters
-            cls.identity = Kept.identity  # type: ignore[method-assign]
-
     def __init__(self) -> None:
         self._items: list[Item] = []
 
