@@ -188,7 +188,9 @@ def test_an_output_too_large_to_be_stored_costs_only_that(tmp_path, monkeypatch,
         result = run(Odd(lambda: {"response": "Paris", "more": "x" * 1000}), cache_dir=tmp_path)
         assert [row.scores["fits"] for row in result.rows] == [1.0] * 6
         assert sum(row.cached for row in result.rows) == n_recalled
-        assert "Not stored: the output for example 3 (ValueError: it has 1," in capsys.readouterr().err
+        assert (
+            "Not stored: the output for example 3 (ValueError: it has 1," in capsys.readouterr().err
+        )
 
 
 def test_one_deep_row_of_the_data_is_one_errored_row(tmp_path):
