@@ -16,7 +16,21 @@ from cbcore.exceptions import PluginContractError, PluginLoadError
 from cbcore.kinds import KINDS
 from cbcore.secrets import hide, redact
 
-__all__ = ("Built", "Component", "Owner", "describe_exception")
+__all__ = ("TASKS", "Built", "Component", "Owner", "describe_exception")
+
+TASKS = (
+    "qa",
+    "multiple-choice",
+    "math",
+    "code",
+    "summarization",
+    "nli",
+    "instruction-following",
+    "multi-turn",
+    "tool-use",
+    "retrieval",
+)
+"""The tasks a dataset may carry and an evaluator may apply to. Plugins may use others."""
 
 
 @attrs.frozen
