@@ -256,7 +256,9 @@ class RemoteFile:
         host = parts.netloc.rpartition("@")[2]
         self._shown = f"{parts.scheme}://{host}{parts.path}"
         path = PurePosixPath(parts.path or host)
-        self.name, self.stem, self.suffix = path.name, path.stem, path.suffix
+        self.name = path.name
+        self.stem = path.stem
+        self.suffix = path.suffix
 
     def __str__(self) -> str:
         return self._shown

@@ -200,7 +200,8 @@ class Bm25Index:
             raise ValueError(f"k1 is {k1!r}: it must be 0 or more")
         if not 0 <= b <= 1:
             raise ValueError(f"b is {b!r}: it must lie between 0 and 1")
-        self._k1, self._b = k1, b
+        self._k1 = k1
+        self._b = b
         self._postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
         self._lengths: list[int] = []
         self._total = 0

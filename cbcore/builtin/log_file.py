@@ -24,7 +24,8 @@ class LogFile(logging.Handler):
     def __init__(self, folder: str | Path | None, run_id: str) -> None:
         """`folder` is that of the store; None for a run without one."""
         super().__init__(logging.INFO)
-        self._folder, self._run_id = folder, run_id
+        self._folder = folder
+        self._run_id = run_id
         self._n_lines = 0
         self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
 

@@ -116,7 +116,8 @@ def exiting(program: str) -> Iterator[Callable[[object], None]]:
 
 def _explain(program: str, error: BaseException) -> tuple[str, str | None, int]:
     """What to print of an error, a hint, and the exit code."""
-    hint, code = None, 1
+    hint = None
+    code = 1
     if isinstance(error, CBError):
         message, hint, code = error.message, error.hint, error.exit_code
     elif isinstance(error, KeyboardInterrupt | click.Abort):

@@ -286,7 +286,9 @@ def list_plugins_command(settings: Settings, as_json: bool) -> None:
             note = f"the {kind} name {name!r} is also claimed by {rivals}; write {owner}/{name}"
             notes.setdefault(owner, []).append(note)
     with_origin = settings.verbosity > 0
-    header, rows, records = ["PLUGIN", "VERSION", "STATUS", "OFFERS"], [], []
+    header = ["PLUGIN", "VERSION", "STATUS", "OFFERS"]
+    rows = []
+    records = []
     for plugin in catalog.plugins:
         status, components = plugin.status, plugin.components_by_kind
         record = {

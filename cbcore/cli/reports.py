@@ -220,9 +220,11 @@ def write_reports(result: EvalResult, outputs: Sequence[Output]) -> None:
     from cbcore._logging import get_logger
     from cbcore.components import describe_exception
 
-    failed, gone = [], None
+    failed = []
+    gone = None
     for output in outputs:
-        name, where = output.reporter.name, output.shown or output.path or "standard output"
+        name = output.reporter.name
+        where = output.shown or output.path or "standard output"
         try:
             _write(result, output)
         except KeyboardInterrupt:

@@ -348,7 +348,8 @@ def resume_command(ctx: click.Context, run: str, cache_dir: str) -> None:
     from cbcore.store.saved_runs import RESUMABLE_STATES, find_saved
 
     saved = find_saved(run, cache_dir)
-    name, argv = f"Run {saved.run_id}", saved.environment["argv"]
+    name = f"Run {saved.run_id}"
+    argv = saved.environment["argv"]
     if saved.recorded_state not in RESUMABLE_STATES:
         raise UsageError(f"{name} is {saved.recorded_state}: there is nothing to continue.")
     if saved.origin == "imported":

@@ -102,7 +102,9 @@ class Plugin:
 
     def set_aside(self, state: State, reason: str, remedy: str = "") -> None:
         """Do not use the plugin any more."""
-        self.state, self.reason, self.remedy = state, reason, remedy
+        self.state = state
+        self.reason = reason
+        self.remedy = remedy
 
     def mark_broken(self, error: PluginError) -> None:
         """Do not use the plugin any more; whoever needs it gets this error."""

@@ -168,8 +168,10 @@ class EvalResult:
         found = sum_up(
             rows_by_system, self.metrics, self.config.get("score_field"), config=self.config
         )
-        self.summary, self.estimates = found.summary, found.estimates
-        self.undecided, self.verdicts = found.undecided, found.verdicts
+        self.summary = found.summary
+        self.estimates = found.estimates
+        self.undecided = found.undecided
+        self.verdicts = found.verdicts
         self.problems = [*self.problems, *found.problems, *remarks]
         self.config = mark_idle(self.config, "metrics", found.idle.difference(self.sections))
         if run is not None:

@@ -109,7 +109,8 @@ class Budget:
     """The limits of one run. `reserve` in the driver, `settle` in any thread."""
 
     def __init__(self, *, tokens: int | None = None, usd: float | None = None) -> None:
-        self.limit_tokens, self.limit_usd = tokens, usd
+        self.limit_tokens = tokens
+        self.limit_usd = usd
         self.is_limited = tokens is not None or usd is not None
         self.spent = Cost()
         self.open: set[Reservation] = set()

@@ -32,7 +32,8 @@ class Threads:
 
     def __init__(self, calls: Calls, most: int) -> None:
         self.tasks: SimpleQueue[Attempt | None] = SimpleQueue()
-        self._calls, self._most = calls, most
+        self._calls = calls
+        self._most = most
         self._n_started = 0
         self._lock = threading.Lock()
 

@@ -103,7 +103,8 @@ class Examples:
         """`seen_ids` are shared by the benchmarks of a run: two may have the same name."""
         self.benchmark = benchmark
         self.n_read = 0
-        self._limit, self._select = settings.max_examples, settings.select
+        self._limit = settings.max_examples
+        self._select = settings.select
         self._sample, self._seed = settings.sample, settings.seed or 0
         self._warn = warn
         self._hasher = blake2b(digest_size=16)

@@ -38,7 +38,8 @@ class RowMaker:
     def __init__(
         self, run: Runner, system: str, scorers: Sequence[Scorer], benchmark: Benchmark
     ) -> None:
-        self._system, self._scorers = system, scorers
+        self._system = system
+        self._scorers = scorers
         self._counter = run.counter
         self._counted = frozenset((*run.counter.text_fields, *FORMS))
         self._cluster_column = run.settings.cluster_column or CLUSTER

@@ -111,7 +111,9 @@ class Attempt:
     _sent: dict[str, Any] | None = None
 
     def __init__(self, pair: Pair, example: NumberedExample, repeat: int = 0) -> None:
-        self.pair, self.example, self.repeat = pair, example, repeat
+        self.pair = pair
+        self.example = example
+        self.repeat = repeat
         self.position = pair.first_position + example.index * pair.repeats + repeat
         self.error = example.problem
         self.scores: dict[Scorer, Any] = {}
@@ -157,8 +159,13 @@ class Pair:
     ) -> None:
         """`place` is that of the benchmark in the run. A pair `is_alone` if no other system runs at
         the same time."""
-        self.run, self.system, self.examples, self.scorers = run, system, examples, scorers
-        self.calls, self.budget, self.workers = run.calls, run.budget, workers
+        self.run = run
+        self.system = system
+        self.examples = examples
+        self.scorers = scorers
+        self.calls = run.calls
+        self.budget = run.budget
+        self.workers = workers
         self.cache = run.open_cache(system)
         self.repeats = run.count_repeats(examples.benchmark)
         self.first_position = place * POSITIONS

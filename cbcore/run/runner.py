@@ -54,11 +54,19 @@ class Runner:
     ) -> None:
         """`saved` is the record of the run in the store. Without it, the store is temporary, and
         only has the rows. `metrics_for` makes the metrics of a score that rows tell."""
-        self.settings, self.config, self.hooks, self.warn = settings, config, hooks, warn
+        self.settings = settings
+        self.config = config
+        self.hooks = hooks
+        self.warn = warn
         self.run_id = config["run_id"]
-        self.systems, self.benchmarks = systems, benchmarks
-        self.metrics, self.metrics_for = metrics, metrics_for
-        self.counter, self.store, self.saved, self.executor = counter, store, saved, executor
+        self.systems = systems
+        self.benchmarks = benchmarks
+        self.metrics = metrics
+        self.metrics_for = metrics_for
+        self.counter = counter
+        self.store = store
+        self.saved = saved
+        self.executor = executor
         self.budget = Budget(tokens=settings.budget_tokens, usd=settings.budget_usd)
         self.rows: dict[str, list[EvalRow] | StoredRows] = {
             system.name: StoredRows(store.reader, self.run_id, system.name, store)

@@ -49,7 +49,8 @@ def find_data(run: SavedRun, catalog: Catalog) -> tuple[Sequence[Any], bool]:
 def _find_stored(run: SavedRun) -> list[StoredData] | None:
     """The datasets of a run as its store has them; None if that is not all of them."""
     result = run.result(is_summed_up=False)
-    rows, texts = result.rows, result.texts
+    rows = result.rows
+    texts = result.texts
     places: dict[str, dict[str | int, int]] = {name: {} for name in run.datasets}
     last = dict.fromkeys(places, 0)  # the number of the last example in its data
     for place, row in enumerate(rows):

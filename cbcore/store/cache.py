@@ -47,7 +47,9 @@ class Cache:
         """`is_read=False` looks nothing up, and replaces what is there."""
         self.system_key = system_key or f"run:{run_id}:{system}"
         self.sources: set[str] = set()
-        self._store, self._run_id, self._warn = store, run_id, warn
+        self._store = store
+        self._run_id = run_id
+        self._warn = warn
         self._is_read = is_read and system_key is not None
         self._is_checked = self._has_warned = False
 

@@ -87,7 +87,9 @@ class Reader:
     def __init__(
         self, connection: sqlite3.Connection, path: Path | None, address: str = ":memory:"
     ) -> None:
-        self.connection, self.path, self.address = connection, path, address
+        self.connection = connection
+        self.path = path
+        self.address = address
         self.lock = threading.RLock()
         # A connection refers to itself, so that it would stay open until garbage is collected.
         weakref.finalize(self, connection.close).atexit = False

@@ -157,7 +157,9 @@ class StoredRows(_ReadOnDemand[EvalRow]):
     def __init__(
         self, reader: Reader, run_id: str, system: str, store: Store | None = None
     ) -> None:
-        self.reader, self.run_id, self.system = reader, run_id, system
+        self.reader = reader
+        self.run_id = run_id
+        self.system = system
         self._key = (run_id, make_valid(system))
         self._store = store
         self._positions = None if store is None else array("q")
