@@ -312,14 +312,7 @@ class Runner:
         """What the store can do for a system; None if nothing is stored."""
         if self.store is None or self.saved is None or self.settings.no_examples:
             return None
-        cache = Cache(
-            self.store,
-            self.run_id,
-            self.find_key(system),
-            system.name,
-            is_read=not self.settings.fresh,
-            warn=self.warn,
-        )
+        cache = Cache(self, self.store, system)
         self.caches.append(cache)
         return cache
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cbcore.boundary import contained
@@ -12,7 +12,9 @@ from cbcore.secrets import hide, shows_secret
 from cbcore.store.database import Store, checksum, digest
 
 if TYPE_CHECKING:
+    from cbcore.components import Built
     from cbcore.run.pair import Attempt
+    from cbcore.run.runner import Runner
     from cbcore.run.scorers import Scorer
 
 _PUT_EXAMPLE = """INSERT INTO examples VALUES (?, ?, ?) ON CONFLICT (example_key)
@@ -34,23 +36,15 @@ class Cache:
     A system without a key is stored under one of this run, which no other run asks for.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        run_id: str,
-        system_key: str | None,
-        system: str,
-        *,
-        is_read: bool,
-        warn: Callable[[str], None],
-    ) -> None:
-        """`is_read=False` looks nothing up, and replaces what is there."""
-        self.system_key = system_key or f"run:{run_id}:{system}"
+    def __init__(self, run: Runner, store: Store, system: Built) -> None:
+        """With `--fresh`, it looks nothing up, and replaces what is there."""
+        key = run.find_key(system)
+        self.system_key = key or f"run:{run.run_id}:{system.name}"
         self.sources: set[str] = set()
         self._store = store
-        self._run_id = run_id
-        self._warn = warn
-        self._is_read = is_read and system_key is not None
+        self._run_id = run.run_id
+        self._warn = run.warn
+        self._is_read = key is not None and not run.settings.fresh
         self._is_checked = self._has_warned = False
 
     # -- the driver ----------------------------------------------------------------------------
