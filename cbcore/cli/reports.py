@@ -296,16 +296,27 @@ def _print_causes(result: EvalResult) -> None:
 def _list_causes(title: str, causes: list[Cause]) -> None:
     from cbcore._logging import is_verbose
 
+    groups: dict[tuple[str, str], list[Cause]] = {}  # of scores that are missing in the same rows
+    for cause in causes:
+        groups.setdefault((cause.reason, str(cause.systems)), []).append(cause)
     echo(title, err=True)
-    for cause in causes[:_MOST_CAUSES]:
+    for group in list(groups.values())[:_MOST_CAUSES]:
+        cause = group[0]
         where = f"example {cause.example_id!r}" + (f" of {cause.dataset}" if cause.dataset else "")
-        missing = f"no {cause.score}: " if cause.score else ""
+        missing = f"no {_join_names([one.score for one in group])}: " if cause.score else ""
         line = f"{cause.count:,} × {missing}{cause.reason} (first: {where}, {cause.system})"
         echo(f"  {clean(line)}", err=True)
         if cause.traceback and is_verbose():
             echo("\n".join(_INDENT + line for line in cause.traceback.split("\n")), err=True)
-    if left := causes[_MOST_CAUSES:]:
-        echo(f"  {sum(c.count for c in left):,} × {len(left):,} other reasons", err=True)
+    if left := list(groups.values())[_MOST_CAUSES:]:
+        n_rows = sum(group[0].count for group in left)
+        echo(f"  {n_rows:,} × {len(left):,} other reasons", err=True)
+
+
+def _join_names(scores: list[str]) -> str:
+    shown = ", ".join(scores[:_MOST_CAUSES])
+    n_more = len(scores) - _MOST_CAUSES
+    return f"{shown} and {n_more} more" if n_more > 0 else shown
 
 
 def _raise_if_incomplete(result: EvalResult) -> None:
