@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from statistics import NormalDist
 
 import attrs
 
@@ -71,6 +70,8 @@ def _ranks(n: int, quantile: float) -> tuple[int, int]:
     """
     tail = 0.025
     if n > _MOST_SUMMED:
+        from statistics import NormalDist  # which most runs can do without
+
         half = NormalDist().inv_cdf(1 - tail) * math.sqrt(n * quantile * (1 - quantile))
         return math.floor(n * quantile - half), math.ceil(n * quantile + half) + 1
     below, low, high = 0.0, 0, n + 1
