@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import tempfile
 from collections.abc import Iterable, Iterator
+from operator import length_hint
 from typing import Any
 
 __all__: tuple[str, ...] = ()  # for the runs of cb
@@ -27,6 +28,10 @@ class Spool:
 
     def __del__(self) -> None:
         self._file.close()
+
+    def __length_hint__(self) -> int:
+        length = length_hint(self._examples, -1)
+        return length if length >= 0 else NotImplemented
 
     def __iter__(self) -> Iterator[Any]:
         index = 0

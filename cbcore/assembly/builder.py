@@ -198,17 +198,20 @@ class Builder:
     def _notice_secrets(self, spec: Spec) -> None:
         """Remember secret parameters, to keep them out of what is written."""
         notice_parameters({"": spec.config, **spec.params})
+        owner = spec.name
+        if owner == "py":
+            owner = specs.own_code(spec.config or "")[0].rpartition(":")[2]
         for name, value in spec.params.items():
             if not isinstance(value, str) or not names_secret(name, value):
                 continue
             if value and not can_be_replaced(value):
                 self.warn(
-                    f"{name} of {spec.name} is too short or too common to be told from other "
+                    f"{name} of {owner} is too short or too common to be told from other "
                     "text: it is not recorded, but messages and outputs may show it"
                 )
             if not isinstance(value, Secret):
                 self.warn(
-                    f"{name} of {spec.name} is written out, where history and other users can "
+                    f"{name} of {owner} is written out, where history and other users can "
                     "see it: take it from the environment"
                 )
 

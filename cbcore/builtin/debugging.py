@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from cbcore.exceptions import UsageError
 from cbcore.texts import visible
 
 if TYPE_CHECKING:
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 
 
 def cb_configure(settings: RunSettings, builder: Builder) -> None:
-    """Let the debugger have the terminal: one call at a time."""
+    """Let the debugger have the terminal: one call at a time, in this process."""
+    if settings.pdb and settings.executor is not None:
+        raise UsageError("--pdb needs calls in this process.", hint="Leave --executor out.")
     if settings.pdb:
         settings.concurrency = 1
 
@@ -45,3 +48,5 @@ class Debugging:
             debugger = pdb.Pdb(stdout=sys.__stderr__)
             debugger.reset()
             debugger.interaction(None, frames)
+            if debugger.quitting:
+                raise KeyboardInterrupt

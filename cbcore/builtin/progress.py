@@ -38,6 +38,7 @@ class Progress:
     def __init__(self, run: Run, clock: Callable[[], float] = time.monotonic) -> None:
         self._systems = [system.name for system in run.systems]
         self._total = run.total
+        self._n_first: int | None = None  # rows of the first system when another one began
         self._limit_usd = run.settings.budget_usd
         self._clock = clock
         self._rows = Counter[str]()
@@ -52,6 +53,8 @@ class Progress:
 
     def cb_row_finished(self, row: EvalRow) -> None:
         """Count the row."""
+        if self._n_first is None and row.system != self._systems[0]:
+            self._n_first = self._rows[self._systems[0]]
         self._rows[row.system] += 1
         self._counts["failed"] += row.error is not None
         self._counts["cached"] += row.cached
@@ -90,10 +93,11 @@ class Progress:
 
     def _find_total(self) -> int | None:
         """The length of the data or, once the first system is through, the rows it had."""
-        first, *others = self._systems or [""]
-        if any(self._rows[system] for system in others):
-            return self._rows[first] * len(self._systems)
-        return self._total
+        if self._total is not None or self._n_first is None:
+            return self._total
+        is_through = self._rows[self._systems[0]] == self._n_first  # else both run at the same time
+        total = self._n_first * len(self._systems)
+        return total if is_through and total >= self._rows.total() else None
 
     def _measure_rate(self) -> float | None:
         now, rows = self._clock(), self._rows.total()

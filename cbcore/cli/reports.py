@@ -326,8 +326,11 @@ def _raise_if_incomplete(result: EvalResult) -> None:
     """
     rows = result.rows
     if not rows:
-        if wanted := result.config.get("settings", {}).get("examples"):
-            raise UsageError(f"No example has the id {' or '.join(map(repr, wanted))}.")
+        settings = result.config.get("settings", {})
+        if wanted := settings.get("examples"):
+            raise UsageError(f"No selected example has the id {' or '.join(map(repr, wanted))}.")
+        if failed := settings.get("failed"):
+            raise UsageError(f"No selected example is one that failed in run {failed}.")
         if any(record.get("n_examples") for record in result.config.get("datasets", ())):
             return
         lines = [line for section in result.sections.values() for line in section.lines]

@@ -245,7 +245,9 @@ def prune_runs(older_than: str | None, dry_run: bool, yes: bool, cache_dir: str)
         before = time.gmtime(max(time.time() - int(age[1]) * _SECONDS[age[2]], 0))
         started_before = time.strftime("%Y-%m-%dT%H:%M:%SZ", before)
         runs = [run for run in runs if run.started < started_before]
-    elif runs and not dry_run and not yes and sys.stdin.isatty():
+    elif runs and not dry_run and not yes:
+        if not sys.stdin.isatty():
+            raise UsageError("This would remove all runs.", hint="Give --older-than AGE, or --yes.")
         all_runs = f"all {len(runs)} runs" if len(runs) > 1 else f"run {runs[0].run_id}"
         if not click.confirm(f"Remove {all_runs} of {cache_dir}?", err=True):
             runs = []

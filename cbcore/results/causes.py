@@ -119,6 +119,8 @@ class Causes:
 def alike(reason: str, example_id: str | int) -> str:
     """A reason without what differs from row to row."""
     reason = reason.replace(f"example {example_id!r}", "example")
-    if isinstance(example_id, str) and not example_id.isdigit() and len(example_id) >= _TELLING:
+    is_mixed = str(example_id).isalnum() and not str(example_id).isalpha()  # such as q7
+    is_telling = is_mixed or len(str(example_id)) >= _TELLING
+    if isinstance(example_id, str) and not example_id.isdigit() and is_telling:
         reason = re.sub(rf"(?<!\w){re.escape(example_id)}(?!\w)", "…", reason)
     return _VARYING.sub(lambda found: found["code"] or "…", reason)

@@ -102,6 +102,8 @@ class Reservation:
                     budget.spent += model.learn(spent[component], bound)
                 elif component in self.begun:
                     budget.spent += bound
+            for component in spent.keys() - self.bounds.keys():  # it declared nothing
+                budget.spent += spent[component].cost
             budget.changed.notify_all()
 
 

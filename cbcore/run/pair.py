@@ -269,11 +269,11 @@ class Pair:
         return not components or attempt.reservation is not None
 
     def list_judges(self, attempt: Attempt) -> list[Built]:
-        """The awaited evaluators that have still to score an attempt."""
+        """The evaluators that may cost money and have still to score an attempt."""
         due = self.of_repeats if attempt.repeats else self._singles
         if attempt.error is not None:
             due = []
-        return [s.built for s in due if s.is_awaited and s not in attempt.scores]
+        return [s.built for s in due if s.may_cost and s not in attempt.scores]
 
     def _start(self, attempt: Attempt) -> None:
         """Make the calls of an attempt, or leave them to a thread or the event loop."""
@@ -484,7 +484,7 @@ class Pair:
     def _keep_scores(self, attempt: Attempt, scorer: Scorer, call: Call) -> None:
         attempt.deadline = None
         scores = attempt.scores[scorer] = call.output if call.error is None else call.error
-        if attempt.reservation and scorer.is_awaited:
+        if attempt.reservation:
             with contained():  # costs are values of evaluators
                 if call.error is None or isinstance(scores, ScoringError):
                     attempt.spent[scorer.built] = find_scoring_cost(scores)

@@ -100,13 +100,11 @@ class Runner:
             if self._find_workers(system) is None and executor is not None:
                 warn(f"--executor has no effect on {system.name!r}, which is awaited.")
         self.idle = {scorer.name for scorers in self.scorers.values() for scorer in scorers}
-        judges = [s.built for of_pair in self.scorers.values() for s in of_pair if s.is_awaited]
+        judges = [s.built for of_pair in self.scorers.values() for s in of_pair if s.may_cost]
         self.budget.check_prices([*systems, *judges])
         for system in systems if settings.budget_usd is not None else ():
             if not hasattr(system.value, "max_cost"):
-                warn(
-                    f"{system.name!r} declares no price: the budget counts what its outputs report."
-                )
+                warn(f"{system.name!r} declares no price: the budget counts `metadata.cost_usd`.")
         total = self.total
         self._limit = ErrorLimit(settings, total and total // len(systems))
 

@@ -32,6 +32,7 @@ class Scorer:
         self.is_of_repeats = n_repeats > 1 and has_own
         self.method = "score_repeats" if self.is_of_repeats else "score"
         self.is_awaited = hasattr(value, f"a{self.method}")
+        self.may_cost = self.is_awaited or hasattr(value, "max_cost")
         if self.is_awaited:
             self.method = f"a{self.method}"
         self.is_automatic = evaluator.is_automatic

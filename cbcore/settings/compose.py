@@ -65,6 +65,8 @@ def compose(
     asked = list(settings.datasets)
     builder = Builder(catalog, hooks=catalog.new_hooks(), warn=warn)
     configure(settings, options, builder)
+    if settings.failed is not None:
+        record["failed"] = settings.failed
     builder.require_all(settings.components())
     systems = build_systems(settings, builder)
     tokenizer = builder.build("tokenizer", settings.tokenizer)
@@ -150,7 +152,11 @@ def select_examples(settings: RunSettings) -> list[Select]:
         ids = set(settings.examples)
         select.append(lambda example: str(example.id) in ids)
     if settings.failed is not None:
-        run = find_saved(settings.failed, settings.cache_dir or DEFAULT_CACHE_DIR)
+        folder = settings.cache_dir or DEFAULT_CACHE_DIR
+        if settings.run_id is not None:  # by now, "latest" is this run itself
+            settings.failed = find_saved(settings.run_id, folder).settings["failed"]
+        run = find_saved(settings.failed, folder)
+        settings.failed = run.run_id
         failed = {(row.dataset, row.example_id) for row in run.rows() if row.error is not None}
         if not failed:
             raise UsageError(f"No row of run {run.run_id} failed.")

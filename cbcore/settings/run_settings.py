@@ -229,7 +229,7 @@ class RunSettings:
     )
     no_examples: bool = option(
         "--no-examples",
-        help="Keep numbers only in the store, no text of examples or outputs.",
+        help="Keep numbers and error messages only, no text of examples or outputs.",
         default=False,
     )
     seed: int | None = option(

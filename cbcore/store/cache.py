@@ -26,7 +26,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
 _PUT_SCORES = "INSERT OR REPLACE INTO scores VALUES (?, ?, ?, ?, ?)"
 _FIND_OUTPUTS = """SELECT example_key, repeat, output, checksum, latency_s, output_key, run_id
 FROM outputs WHERE system_key=? AND example_key IN ({})"""
-_FIND_SCORES = """SELECT output_key, scores, checksum FROM scores
+_FIND_SCORES = """SELECT output_key, scores, checksum, run_id FROM scores
 WHERE evaluator_key=? AND output_key IN ({})"""
 
 
@@ -37,14 +37,15 @@ class Cache:
     """
 
     def __init__(self, run: Runner, store: Store, system: Built) -> None:
-        """With `--fresh`, it looks nothing up, and replaces what is there."""
+        """With `--fresh`, only what this run has made counts, as when it is resumed."""
         key = run.find_key(system)
         self.system_key = key or f"run:{run.run_id}:{system.name}"
         self.sources: set[str] = set()
         self._store = store
         self._run_id = run.run_id
         self._warn = run.warn
-        self._is_read = key is not None and not run.settings.fresh
+        self._only_from = run.run_id if run.settings.fresh else None
+        self._is_read = key is not None
         self._is_checked = self._has_warned = False
 
     # -- the driver ----------------------------------------------------------------------------
@@ -84,6 +85,8 @@ class Cache:
         query = _FIND_OUTPUTS.format(", ".join("?" * len(keys)))
         for key, repeat, *stored in reader.query(query, (self.system_key, *keys)):
             output, known, latency_s, output_key, run_id = stored
+            if self._only_from not in (None, run_id):
+                continue
             for attempt in wanted.get((key, repeat), ()):
                 value = reader.read(output, known)
                 if isinstance(value, dict) and isinstance(latency_s, float):
@@ -101,8 +104,9 @@ class Cache:
         reader = self._store.reader
         query = _FIND_SCORES.format(", ".join("?" * len(attempts)))
         for scorer in scorers:
-            for key, text, known in reader.query(query, (scorer.key, *attempts)):
-                scores = reader.read(text, known)
+            for key, text, known, run_id in reader.query(query, (scorer.key, *attempts)):
+                is_wanted = self._only_from in (None, run_id)
+                scores = reader.read(text, known) if is_wanted else None
                 if isinstance(scores, list) and len(scores) == 2:
                     scores = Scored(scores[0], {}, scores[1])
                 if isinstance(scores, dict | Scored):

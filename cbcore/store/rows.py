@@ -175,6 +175,11 @@ class StoredRows(_ReadOnDemand[EvalRow]):
         found = self.reader.query(f"{query} ORDER BY length(system_key) LIMIT 1", self._key)
         return str(found[0][0]) if found else ""
 
+    def find_errors(self) -> dict[str, str]:
+        """Why rows failed, by the ids of their examples."""
+        query = "SELECT example_id, error FROM rows WHERE run_id=? AND system=? AND error NOT NULL"
+        return dict(self.reader.query(query, self._key))
+
     @property
     def positions(self) -> Sequence[int]:
         """Where the rows are, in their order."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from cbcore.exceptions import ProcessError
@@ -13,13 +13,21 @@ __all__ = ()
 class StoredSystem:
     """Stands for a system of an earlier run: its outputs, by their `key` in the store."""
 
-    def __init__(self, name: str, key: str, record: dict[str, Any]) -> None:
+    def __init__(
+        self, name: str, key: str, record: dict[str, Any], errors: Mapping[str, str]
+    ) -> None:
+        """`errors` are why examples failed, by their ids."""
         self.name = name
         self.key = key
         self.record = record
+        self._errors = errors
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
-        raise ProcessError("no output is stored for this example")
+        error = self._errors.get(str(example.get("id")))
+        if error is None:
+            raise ProcessError("no output is stored for this example")
+        name, _, reason = error.partition(": ")
+        raise type(name, (Exception,), {})(reason)
 
 
 class StoredData:

@@ -250,7 +250,7 @@ def test_a_secret_that_is_written_out_is_warned_of(place):
     """It is hidden in all that cb writes, but not in the history of a shell."""
     (place.folder / "well").touch()
     done = place.cb("run", "-s", f"py:mine:Keyed,api_key={SECRET}", "-d", "data.jsonl")
-    assert "api_key of py is written out" in done.stderr
+    assert "api_key of Keyed is written out" in done.stderr
     assert SECRET not in done.stderr + done.stdout
 
 

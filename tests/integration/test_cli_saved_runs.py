@@ -175,7 +175,8 @@ def test_runs_are_removed_and_the_space_given_back(place):
     assert (removed.returncode, removed.stdout) == (0, f"{wide}\n")
     assert re.search(r"1 run removed, [\d.]+ k?B|bytes given back", removed.stderr)
     assert "No run is to be removed." in place.cb("runs", "prune", "--older-than", "1d").stderr
-    assert place.cb("runs", "prune").stdout == f"{narrow}\n"
+    assert place.cb("runs", "prune").returncode == 2  # nobody can be asked
+    assert place.cb("runs", "prune", "--yes").stdout == f"{narrow}\n"
     assert place.json("runs") == []
     assert place.cb("runs", "prune", "--older-than", "soon").returncode == 2
 

@@ -102,6 +102,29 @@ def test_judges_are_never_paid_more_than_the_budget(system, judge, workers):
     assert sum(row.metadata["scoring_usd"] for row in rows) == len(rows) == 2
 
 
+class Blocking:
+    name = "blocking"
+    emits = ("f1",)
+
+    def score(self, original, processed):
+        return Scored({"f1": 1.0}, cost={"cost_usd": 1.0, "spent_tokens": 20})
+
+
+class DeclaringBlocking(Blocking):
+    def max_cost(self, example):
+        return Cost(1.0, 20)
+
+
+@pytest.mark.parametrize(("judge", "n_rows"), [(DeclaringBlocking(), 3), (Blocking(), 4)])
+def test_a_judge_that_blocks_counts_too(judge, n_rows):
+    """One that declares nothing is noticed when the money is gone."""
+    with pytest.raises(RunStoppedError, match=r"budget of \$3") as stopped:
+        evaluate([Free()], MANY, [judge], progress=False, budget_usd=3)
+    result = stopped.value.result
+    assert len(result.rows) == n_rows
+    assert result.config["spent"]["usd"] == n_rows
+
+
 def test_a_budget_for_all_of_it_stops_nobody():
     """What is reserved for judges is released: six times two dollars would be too much."""
     judge = Declaring(0.5)
