@@ -304,10 +304,12 @@ class Catalog:
     def hooks_of(self, plugin: Plugin) -> list[str]:
         """The hooks that a plugin implements, sorted. Loads hook modules."""
         hooks = HookManager()
+        found: set[str] = set()
         for name, module in self.load_hook_modules():
             if name.split(":")[0] == plugin.name:
                 hooks.register(module, name)
-        return sorted(n for n, caller in vars(hooks.hook).items() if caller.get_hookimpls())
+                found |= {caller.name for caller in hooks.get_hookcallers(module) or ()}
+        return sorted(found)
 
     def describe(self, component: Component) -> Component:
         """A component with its summary, tasks and scores, from the cache if its code is unchanged.

@@ -137,11 +137,12 @@ class Cache:
         example, output, system_key = attempt.example, attempt.output, self.system_key
         if not example.key:
             return
+        problem = ""
         with contained() as storing:
             try:
                 data = to_json(output)
             except TypeError as error:  # it can be shown, but not reused
-                self._tell(f"the output for example {example.id!r} is not plain data ({error})")
+                problem = f"is not plain data ({error})"
                 system_key = f"run:{self._run_id}:{system_key}"
                 output = to_json_safe(output)
                 data = to_json(output)
@@ -156,7 +157,9 @@ class Cache:
             facts = (attempt.output_key, attempt.latency_s, self._run_id, checksum(text))
             self._store.put(_PUT_OUTPUT, (*key, text, *facts))
         if storing.error is not None:
-            self._tell(f"the output for example {example.id!r} ({storing.reason})")
+            problem = f"({storing.reason})"
+        if problem:
+            self._tell(f"the output for example {example.id!r} {problem}")
 
     def put_scores(self, attempt: Attempt, scorer: Scorer, scores: Any) -> None:
         """Store what an evaluator returned. What is missing or no number is asked again."""
@@ -181,8 +184,9 @@ class Cache:
     def _tell(self, reason: str) -> None:
         """Report once what is not stored."""
         if not self._has_warned:
-            self._warn(f"Not stored: {reason}.")
-        self._has_warned = True
+            self._has_warned = True
+            with contained():  # standard error may be full or gone
+                self._warn(f"Not stored: {reason}.")
 
 
 def _key_of_repeats(attempt: Attempt) -> str | None:

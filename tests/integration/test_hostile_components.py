@@ -18,7 +18,10 @@ from cbcore import evaluate
 from cbcore.components import describe_exception, described_value
 from cbcore.exceptions import DataError, RunStoppedError
 from cbcore.results import Scored
+from cbcore.settings import RunSettings
+from cbcore.settings.compose import compose
 from cbcore.store import database
+from tests import stores
 from tests.forkserver import copy_plugin_cache, run_cb
 
 DATA = [{"id": i, "question": "q", "context": "c", "answer": "Paris"} for i in range(6)]
@@ -91,6 +94,14 @@ def raising(error):
 LIST_IN_ITSELF = []
 LIST_IN_ITSELF.append(LIST_IN_ITSELF)
 
+
+class EndsWhenCompared:
+    __hash__ = object.__hash__
+
+    def __eq__(self, other):
+        raise GeneratorExit
+
+
 ERRORED = {
     "exit": raising(SystemExit(0)),
     "generator exit": raising(GeneratorExit()),
@@ -115,6 +126,7 @@ UNENDING = {
     "response that exits": lambda: {"response": Exiting()},
     "context that exits": lambda: {"response": "Paris", "context": OwnExiting()},
     "metadata that exits": lambda: {"response": "Paris", "metadata": {"l": [OwnExiting()]}},
+    "context that ends when compared": lambda: {"response": "Paris", "context": EndsWhenCompared()},
     "key that exits": lambda: {"response": "Paris", "metadata": {Exiting(): 1}},
 }
 """What a row shows of these is cut short, or it is errored."""
@@ -191,6 +203,21 @@ def test_an_output_too_large_to_be_stored_costs_only_that(tmp_path, monkeypatch,
         assert (
             "Not stored: the output for example 3 (ValueError: it has 1," in capsys.readouterr().err
         )
+
+
+def test_a_warning_that_cannot_be_written_loses_no_output(tmp_path):
+    """As when standard error is on a full disk."""
+
+    def fail(text):
+        raise OSError("no space left on device")
+
+    odd = Odd(lambda: {"response": "Paris", "more": object()})
+    settings = RunSettings(
+        systems=[odd], datasets=[DATA], evaluators=[Fits()], cache_dir=tmp_path, progress=False
+    )
+    result = compose(settings, warn=fail).run()
+    assert [row.scores["fits"] for row in result.rows] == [1.0] * 6
+    assert stores.count(tmp_path, "outputs") == 6
 
 
 def test_one_deep_row_of_the_data_is_one_errored_row(tmp_path):

@@ -209,9 +209,11 @@ class Refusing:
         return {"response": "Paris"}
 
 
-def test_a_call_that_refuses_to_be_cancelled_is_not_waited_for(forever):
-    """Its row is ended, and the run with it."""
-    rows = evaluate([Refusing(forever)], examples(8), [], [], timeout_s=0.1).rows
+@pytest.mark.parametrize("workers", [1, 16])
+def test_a_call_that_refuses_to_be_cancelled_is_not_waited_for(forever, workers):
+    """Its row is ended, its place is free, and the run ends."""
+    system = Refusing(forever)
+    rows = evaluate([system], examples(8), [], [], timeout_s=0.1, max_workers=workers).rows
     assert [row.error for row in rows] == [
         "timed out after 0.1 s" if row.example_id == 3 else None for row in rows
     ]
