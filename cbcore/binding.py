@@ -57,7 +57,9 @@ _RESERVED = re.compile(
     r"(?:^|_)(?:env|environ|command|cmd|shell|program|executable|interpreter|python|module"
     r"|urls?|uri|endpoint|proxy|host|headers?|trust)$"
 )
-_TRUE, _FALSE, _NONE = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}, {"none", "null"}
+_TRUE = {"true", "yes", "on", "1"}
+_FALSE = {"false", "no", "off", "0"}
+_NONE = {"none", "null"}
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -184,7 +186,8 @@ def convert(value: Any, annotation: Any) -> Any:
         return value
     if hasattr(annotation, "__metadata__"):
         annotation = annotation.__origin__
-    origin, arguments = typing.get_origin(annotation) or annotation, typing.get_args(annotation)
+    origin = typing.get_origin(annotation) or annotation
+    arguments = typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
         return _convert_union(value, arguments)
     if origin in (list, tuple, set, frozenset, Sequence, Collection, Iterable):

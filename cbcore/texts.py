@@ -80,7 +80,8 @@ def with_rewritten_twin(before: Mapping[str, Any], after: dict[str, Any]) -> dic
     A question is replaced by the new context, turns by one turn of the user. What was already
     changed otherwise stays as it is.
     """
-    old, new = before.get("context"), after.get("context")
+    old = before.get("context")
+    new = after.get("context")
     if new == old or not isinstance(new, str) or context_twin(before) is None:
         return after
     made = dict(after)

@@ -110,10 +110,12 @@ class Builder:
         A class or function is called, a ready-made object is used as is. An own function that is
         what a method of the kind would be is taken for that method.
         """
-        component, called = None, ""
+        component = None
+        called = ""
         if wanted.name == "py":
             path, first = specs.own_code(wanted.config or "")
-            owner, called = f"py:{path}", path.rpartition(":")[2]
+            owner = f"py:{path}"
+            called = path.rpartition(":")[2]
             if check is not None:
                 check("py", "config", path, Callable)
             try:
@@ -123,7 +125,9 @@ class Builder:
             spec = Spec(name=owner, config=first, params=wanted.params)
         else:
             component = self.find(kind, wanted.name)
-            target, owner, spec = self.catalog.load(component), component.plugin, wanted
+            target = self.catalog.load(component)
+            owner = component.plugin
+            spec = wanted
         value: Any = target
         given: dict[str, Any] = {}
         if callable(target):
@@ -246,7 +250,8 @@ class Builder:
         with at_boundary(f"making the {kind} {spec.name!r}", broken):
             if plain is None:
                 bound = binding.bind(spec, target, extra=extra)
-                value, given = bound.make(), bound.named_arguments
+                value = bound.make()
+                given = bound.named_arguments
             else:
                 value, given = plain
             if kind == "dataset":
@@ -483,7 +488,8 @@ def _split_columns(spec: Spec, signature: inspect.Signature | None) -> tuple[Spe
     known = {} if signature is None else signature.parameters
     if any(p.kind is p.VAR_KEYWORD for p in known.values()):
         return spec, {}
-    mapping, others = {}, {}
+    mapping = {}
+    others = {}
     for name, value in spec.params.items():
         if name in known or not name.endswith(columns.SUFFIX):
             others[name] = value

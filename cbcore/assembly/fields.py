@@ -38,7 +38,8 @@ class Layout:
         Parameters that the dataset has itself stay in the spec.
         """
         own = signature.parameters if signature is not None else {}
-        columns, params = {}, dict(spec.params)
+        columns = {}
+        params = dict(spec.params)
         for name in spec.params:
             if name.endswith(SUFFIX) and name != SUFFIX and name not in own:
                 columns[name.removesuffix(SUFFIX)] = params.pop(name)
@@ -66,7 +67,8 @@ class Layout:
 
         Raises `ParameterError` for a value that is not a column.
         """
-        fields, unique_ids = self.fields, self.unique_ids
+        fields = self.fields
+        unique_ids = self.unique_ids
         if isinstance(dataset, MappedDataset):
             fields = {**fields, **dataset.fields}
             unique_ids = unique_ids or dataset.unique_ids

@@ -45,7 +45,8 @@ def _texts(value: Any) -> Iterator[str]:
 
 def remake_metric(builder: Builder, record: Mapping[str, Any]) -> Any:
     """A metric as it is recorded, made by the plugin that is installed, or a `ResultError`."""
-    name, plugin = record.get("name"), record.get("plugin")
+    name = record.get("name")
+    plugin = record.get("plugin")
     if plugin == "python":
         raise ResultError(
             f"the metric {name!r} of this result is code of whoever ran it", hint=_HINT

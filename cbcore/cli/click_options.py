@@ -66,7 +66,8 @@ def _collect(ctx: click.Context, parameter: click.Parameter, value: Any) -> None
     """Add the value of a shared option to the settings, as it may be given twice."""
     if not value:
         return
-    settings, name = ctx.ensure_object(Settings), str(parameter.name)
+    settings = ctx.ensure_object(Settings)
+    name = str(parameter.name)
     before = getattr(settings, name)
     setattr(settings, name, value if isinstance(value, str) else before + value)
     if name in ("disable", "only", "require", "strict"):

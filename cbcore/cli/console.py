@@ -119,12 +119,16 @@ def _explain(program: str, error: BaseException) -> tuple[str, str | None, int]:
     hint = None
     code = 1
     if isinstance(error, CBError):
-        message, hint, code = error.message, error.hint, error.exit_code
+        message = error.message
+        hint = error.hint
+        code = error.exit_code
     elif isinstance(error, KeyboardInterrupt | click.Abort):
         details = (error.__cause__ or error).args  # the plugin that was being imported
-        message, code = " ".join(["interrupted", *map(str, details)]), 130
+        message = " ".join(["interrupted", *map(str, details)])
+        code = 130
     elif isinstance(error, click.ClickException):
-        message, code = error.format_message(), error.exit_code
+        message = error.format_message()
+        code = error.exit_code
         if type(error).__name__ == "NoArgsIsHelpError":  # not an error, and new in click 8.2
             return message, None, code
         if context := getattr(error, "ctx", None):

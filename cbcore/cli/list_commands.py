@@ -99,7 +99,8 @@ def info_command(settings: Settings, name: str, kind: str | None, as_json: bool)
         from cbcore import specs
 
         path, _ = specs.own_code(Spec.parse(name).config or "")
-        name, found = f"py:{path}", [_load_own_code(catalog, path, kind)]
+        name = f"py:{path}"
+        found = [_load_own_code(catalog, path, kind)]
     else:
         found = _find_all(catalog, name, kind)
     records = [_record_fully(catalog, component, name) for component in found]
@@ -290,7 +291,8 @@ def list_plugins_command(settings: Settings, as_json: bool) -> None:
     rows = []
     records = []
     for plugin in catalog.plugins:
-        status, components = plugin.status, plugin.components_by_kind
+        status = plugin.status
+        components = plugin.components_by_kind
         record = {
             "name": plugin.name,
             "version": plugin.version,

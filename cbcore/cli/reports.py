@@ -75,7 +75,8 @@ def _make_output(builder: Builder, text: str) -> Output:
 
     file: str | None
     if name := _find_reporter(builder, text):
-        spec, file = Spec(name), text
+        spec = Spec(name)
+        file = text
     else:
         spec, file = parse_output(text)
     reporter = builder.build("reporter", spec).value
@@ -254,7 +255,8 @@ def write_reports(result: EvalResult, outputs: Sequence[Output]) -> None:
 
 
 def _write(result: EvalResult, output: Output) -> None:
-    reporter, path = output.reporter, output.path
+    reporter = output.reporter
+    path = output.path
     with contextlib.redirect_stdout(sys.stderr):
         if path is not None and hasattr(reporter, "write"):
             path.parent.mkdir(parents=True, exist_ok=True)

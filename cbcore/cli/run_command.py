@@ -180,7 +180,8 @@ def _read_settings(settings: Settings, run_file: str | None, flags: dict[str, An
     from cbcore.usercode import import_module
 
     settings.configure_logging()
-    no_cache, dry_run = flags.pop("no_cache"), flags.pop("dry_run")
+    no_cache = flags.pop("no_cache")
+    dry_run = flags.pop("dry_run")
     of_plugins = keys_by_word(plugin_options(settings.catalog().plugins))
     of_core = {w: o.name for o in options_of(RunSettings).values() for w in (o.name, *o.words)}
     given: dict[str, Any] = {}
@@ -255,7 +256,8 @@ def _dry_run(asked: RunSettings, catalog: Catalog) -> None:
             for work in planned
         ],
     )
-    calls, tokens = sum(w.calls for w in planned), sum(w.input_tokens for w in planned)
+    calls = sum(w.calls for w in planned)
+    tokens = sum(w.input_tokens for w in planned)
     cost = _add_up(work.cost for work in planned)
     price = f", for {cost} where prices are known," if cost else ""
     echo(f"\n{calls} calls with {tokens:,} input tokens{price} would be made; nothing was called.")

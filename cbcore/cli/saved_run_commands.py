@@ -66,7 +66,8 @@ def runs_command(ctx: click.Context, as_json: bool, cache_dir: str) -> None:
         return
     rows = []
     for run in runs:
-        counts, means = run.outcome.get("counts"), run.outcome.get("scores", {})
+        counts = run.outcome.get("counts")
+        means = run.outcome.get("scores", {})
         shown = f"{counts['ok']}/{counts['failed']}/{counts['total']}" if counts else "–"
         scores = ", ".join(f"{name} {_format_score(means.get(name))}" for name in run.systems)
         if run.datasets:
@@ -110,10 +111,13 @@ def show_run(run: str, as_json: bool, cache_dir: str) -> None:
     saved = find_run(run, cache_dir)
     if isinstance(saved, Path):
         summary, config = _read_result(saved)
-        n_rows, reason = 0, config.get("state_reason")
+        n_rows = 0
+        reason = config.get("state_reason")
     else:
-        summary, config = _summarize(saved), {**saved.config}
-        environment, reason = saved.environment, saved.reason
+        summary = _summarize(saved)
+        config = {**saved.config}
+        environment = saved.environment
+        reason = saved.reason
         n_rows = 0 if summary["rows"] else len(saved.rows())
     if as_json:
         echo_json({**summary, "reason": reason, "config": config, "environment": environment})
@@ -132,7 +136,8 @@ def _read_result(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     config: dict[str, Any] = {**result.config}
     if not all(config.get(kind) for kind in ("systems", "datasets")):
         raise ResultError(f"{path} does not say what made it.", hint="Was it written by `cb run`?")
-    total, failed = len(result.rows), sum(row.error is not None for row in result.rows)
+    total = len(result.rows)
+    failed = sum(row.error is not None for row in result.rows)
     cached = sum(row.cached for row in result.rows)
     summary = {
         "run_id": config.get("run_id") or "–",

@@ -348,7 +348,8 @@ def _check(what: str, value: Any, kind: Any, *, is_optional: bool = True) -> Non
 
 def _fits(value: Any, kind: Any) -> bool:
     """Whether JSON data is of a type. A number has to be one that tables and databases can hold."""
-    origin, parts = typing.get_origin(kind), typing.get_args(kind)
+    origin = typing.get_origin(kind)
+    parts = typing.get_args(kind)
     if kind is Any or (kind is str and isinstance(value, str)):
         return True
     if origin in (typing.Union, types.UnionType):

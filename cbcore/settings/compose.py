@@ -129,10 +129,12 @@ def configure(settings: RunSettings, options: Mapping[PluginOption, Any], builde
     parse_specs(settings)
     settings.plugin_options = {option.key: value for option, value in options.items()}
     builder.offered = _fill(settings, options)
-    systems, datasets = list(settings.systems), list(settings.datasets)
+    systems = list(settings.systems)
+    datasets = list(settings.datasets)
     builder.hooks.hook.cb_configure(settings=settings, builder=builder)
     if settings.rescored_from is not None:  # they are as plugins have configured them once
-        settings.systems, settings.datasets = systems, datasets
+        settings.systems = systems
+        settings.datasets = datasets
     for plugin, reason in builder.hooks.failed.items():
         if any(option.component.plugin == plugin for option in options):
             raise PluginContractError(plugin, f"cb_configure failed: {reason}")

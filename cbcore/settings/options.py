@@ -181,7 +181,8 @@ def options_of(declaring: type) -> Mapping[str, Setting]:
 
 def _read_annotation(annotation: Any) -> dict[str, Any]:
     """The facts that a field's annotation gives; `| None` gives none."""
-    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    origin = typing.get_origin(annotation)
+    arguments = typing.get_args(annotation)
     if origin is types.UnionType:
         return _read_annotation(next(one for one in reversed(arguments) if one is not NoneType))
     if origin is list:
