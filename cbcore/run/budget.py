@@ -129,7 +129,7 @@ class Budget:
                 raise UsageError(
                     f"A budget in dollars needs prices, and no price is known for "
                     f"{component.name!r}.",
-                    hint=f"Give prices with --prices FILE, or u{_TOKENS_HINT[1:]}",
+                    hint=_TOKENS_HINT,
                 )
 
     def reserve(

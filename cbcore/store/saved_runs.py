@@ -232,7 +232,7 @@ def find_saved(text: str, cache_dir: str | Path) -> SavedRun:
     """
     path = Path(text)
     if path.is_file():
-        hint = "`cb report`, `cb show` and `cb compare` read it."
+        hint = "`cb report` reads it."
         if is_exported(path):
             hint = f"Import it with `cb runs import {shlex.quote(text)}`."
         raise UsageError(f"{text!r} is a file, not a run of {cache_dir}.", hint=hint)
