@@ -28,7 +28,7 @@ WORDS = {
         "install",
     ),
     *("jsonl", "latency", "locked", "math", "memory", "merge", "name", "new", "parquet", "prices"),
-    *("proxy", "quality", "random", "recall", "show", "summary", "trust", "uninstall"),
+    *("proxy", "quality", "random", "show", "summary", "trust", "uninstall"),
 }
 """Names of plugins' components that are also words of the core's own messages and keys."""
 
