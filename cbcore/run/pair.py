@@ -494,6 +494,7 @@ class Pair:
     def finish(self, attempt: Attempt) -> None:
         if attempt.reservation:
             attempt.reservation.settle(attempt.spent)
+            attempt.spent = {}  # repeats that are scored together settle once more
         attempt.is_done = True
 
     def reserve_again(self, attempt: Attempt) -> bool:

@@ -368,7 +368,7 @@ def test_a_value_that_cannot_be_told_from_text_is_hidden_where_it_stands_and_war
     """Not recorded, and not blotted out of every other text."""
     spec = "py:./leaky.py:System,api_key=Paris"
     done = run(place, "--system", spec, "--dataset", "data.jsonl")
-    assert "api_key of py is too short or too common" in done.stderr
+    assert "api_key of System is too short or too common" in done.stderr
     result = json.loads(place.folder.joinpath("report.json").read_text())
     assert result["config"]["systems"][0]["params"]["api_key"] == "***"
     assert "Paris" in result["rows"][0]["response"]
