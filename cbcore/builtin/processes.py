@@ -135,8 +135,8 @@ class ProcessWorker:
         """Whether it is stopped, or has ended and left its pipe to others, if the system can tell."""
         try:
             facts = Path(f"/proc/{self._process.pid}/stat").read_bytes()
-        except OSError:
-            return False
+        except OSError:  # the start of another process may have collected its exit code
+            return self._process.exitcode is not None
         return facts.rpartition(b") ")[2][:1] in (b"T", b"Z")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import time
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cbcore.assembly import Builder
-from cbcore.builtin.processes import Processes
+from cbcore.builtin.processes import Processes, ProcessWorker
 from cbcore.exceptions import RunError, UsageError
 from cbcore.plugins import default_catalog
 from cbcore.protocols import WorkerLost
@@ -212,3 +213,13 @@ def test_of_two_numbers_of_workers_the_smaller_counts(own, of_the_run, n_workers
 def test_parameters_are_checked(parameters, message):
     with pytest.raises(UsageError, match=message):
         Processes(**parameters)
+
+
+def test_a_worker_whose_exit_code_was_collected_is_not_waited_for():
+    """Its pipe may be open in a child that it left behind."""
+    process = multiprocessing.get_context("spawn").Process(target=int)
+    process.start()
+    process.join()
+    worker = ProcessWorker.__new__(ProcessWorker)
+    worker._process = process
+    assert worker.is_stuck()
