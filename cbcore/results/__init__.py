@@ -5,7 +5,6 @@ from cbcore.results.eval_row import (
     Counts,
     EvalRow,
     Example,
-    RowsBySystem,
     Scored,
     Texts,
 )
@@ -16,7 +15,6 @@ __all__ = (
     "EvalResult",
     "EvalRow",
     "Example",
-    "RowsBySystem",
     "RunConfig",
     "Scored",
     "Section",

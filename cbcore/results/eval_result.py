@@ -103,12 +103,14 @@ class EvalResult:
         met = rows.systems if isinstance(rows, RowsBySystem) else [row.system for row in rows]
         return list(dict.fromkeys([*self.summary, *met]))
 
-    def rows_by_system(self) -> dict[str, list[EvalRow]]:
-        """The rows of each system, in dataset order."""
+    def rows_by_system(self) -> dict[str, Sequence[EvalRow]]:
+        """The rows of each system, in dataset order. Those on disk stay there until they are read."""
         grouped: dict[str, list[EvalRow]] = {system: [] for system in self.systems}
+        if isinstance(self.rows, RowsBySystem):
+            return {**grouped, **{part[0].system: part for part in self.rows.parts if part}}
         for row in self.rows:
             grouped[row.system].append(row)
-        return grouped
+        return {**grouped}
 
     def counts(self, score_field: str | None = None) -> dict[str, Counts]:
         """Scored, failed, cached and total rows per system, for one score or for any."""

@@ -15,8 +15,8 @@ from cbcore.results.eval_row import EvalRow
 from cbcore.results.verdicts import (
     Verdict,
     allow_for_choice,
+    compare_systems,
     find_ties,
-    verdicts_of,
 )
 from cbcore.stats import Estimate, Measured, Units
 from cbcore.stats.estimates import FEW_CLUSTERS, FEWEST_UNITS
@@ -92,7 +92,7 @@ def sum_up(
     if score_field is not None:
         # The run is over by now: whatever its rows hold, it must not be lost.
         with contained() as tried:
-            found.verdicts = verdicts_of(rows_by_system, score_field, units, config or {})
+            found.verdicts = compare_systems(rows_by_system, score_field, config or {}, units)
         if tried.error is not None:
             found.problems.append(f"systems could not be compared: {tried.reason}")
     taken: set[str] = set()

@@ -56,6 +56,11 @@ class Difference:
         """How many independent units were paired: clusters, or else examples."""
         return self.n if self.clusters is None else self.clusters
 
+    @property
+    def n_differ(self) -> int:
+        """The number of examples with another value."""
+        return self.wins + self.losses
+
 
 def difference_of(
     first: Terms,

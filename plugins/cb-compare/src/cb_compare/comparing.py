@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import sub
 from statistics import NormalDist
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import attrs
 
@@ -18,27 +18,13 @@ from cb_compare.resampling import front_shares
 from cb_compare.samples import Key, Pairs, Question, grouped, sides_of
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.names import hint
-from cbcore.results import EvalResult, EvalRow, RowsBySystem
-from cbcore.results.verdicts import Statements
+from cbcore.results import EvalResult
 from cbcore.results.verdicts import Verdict as Statement
+from cbcore.results.verdicts import compare_systems as find_verdicts
 from cbcore.stats import Estimate, Terms, Units, difference_of, examples_needed, holm
 
 MOST_EXAMPLES = 5
 """How many of the examples behind a regression are named."""
-
-
-class Stated(Protocol):
-    """Gives the statement that replaces the comparison of two systems, if there is one."""
-
-    def __call__(
-        self,
-        system: str,
-        baseline: str,
-        *,
-        n: int,
-        is_tied: bool = True,
-        tokens: float | None = None,
-    ) -> Statement | None: ...
 
 
 def compare_systems(
@@ -66,16 +52,21 @@ def compare_systems(
             "the run has one system, so there is nothing to compare it with",
             hint="name a second run, or run with more than one --system",
         )
-    statements = _statements(result, metric)
+    rows = result.rows_by_system()
+    verdicts = [
+        verdict
+        for base in (sides if all_pairs else [baseline])
+        for verdict in find_verdicts(rows, metric, result.config, baseline=base)
+        if verdict.system != verdict.baseline
+    ]
+    stated = {(verdict.system, verdict.baseline): verdict for verdict in verdicts}
+    pairs = list(stated)
     if all_pairs:
         pairs = [(other, first) for first, other in itertools.combinations(sides, 2)]
-    else:
-        base = baseline or statements.baseline() or next(iter(sides))
-        pairs = [(system, base) for system in sides if system != base]
     found = _compared(
         [(one, other, sides[one], sides[other]) for one, other in pairs],
         *(metric, _parts(result), options),
-        stated=statements.of,
+        stated=stated,
     )
     return Report(
         f"{len(sides)} systems by {metric}",
@@ -110,11 +101,18 @@ def compare_runs(before: EvalResult, after: EvalResult, options: Options | None 
         for system in mine
         if system not in other and len(same) < max(len(old), len(new))
     ]
+    first, old_rows, new_rows = "the first run", before.rows_by_system(), after.rows_by_system()
+    stated = {
+        (one, other): find_verdicts(
+            {first: old_rows[other], one: new_rows[one]}, metric, after.config, baseline=first
+        )[-1]
+        for one, other in same
+    }
     found = _compared(
         [(one, other, new[one], old[other]) for one, other in same],
         *(metric, _parts(after), options),
-        names=("the second run", "the first run"),
-        stated=_between(before, after, metric),
+        names=("the second run", first),
+        stated=stated,
     )
     remarks += [*_remarks(before), *_remarks(after)]
     return Report(f"two runs by {metric}", found, {}, list(dict.fromkeys(remarks)))
@@ -176,7 +174,7 @@ def _compared(
     options: Options,
     names: tuple[str, str] | None = None,
     *,
-    stated: Stated,
+    stated: Mapping[tuple[str, str], Statement],
 ) -> list[Comparison]:
     """Every pair on every part, adjusted level by level, what got worse first.
 
@@ -197,7 +195,7 @@ def _compared(
             for one, other, both in paired
         ]
         if part is None:
-            level = [_with_statement(one, stated) for one in level]
+            level = [_with_statement(one, stated[one.system, one.baseline]) for one in level]
             paired = [pair for pair, one in zip(paired, level, strict=True) if not one.statement]
         if part is None or any(one.n for one in level):
             found += level
@@ -206,37 +204,10 @@ def _compared(
     return [one for level in (overall, rest) for one in _worst_first(_adjusted(level, options))]
 
 
-def _rows(result: EvalResult) -> dict[str, Sequence[EvalRow]]:
-    """The rows of each system, without reading those that are on the disk."""
-    if isinstance(result.rows, RowsBySystem):
-        return {part[0].system: part for part in result.rows.parts if part}
-    return dict(result.rows_by_system())
-
-
-def _statements(result: EvalResult, metric: str) -> Statements:
-    """Statements on the systems of one run."""
-    return Statements(_rows(result), metric, result.config)
-
-
-def _between(before: EvalResult, after: EvalResult, metric: str) -> Stated:
-    """Statements on the same systems in two runs."""
-    old, new = _rows(before), _rows(after)
-
-    def of(
-        system: str, baseline: str, *, n: int, is_tied: bool = True, tokens: float | None = None
-    ) -> Statement | None:
-        rows = {system: new[system], "the first run": old[baseline]}
-        both = Statements(rows, metric, after.config)
-        return both.of(system, "the first run", n=n, is_tied=is_tied, tokens=tokens)
-
-    return of
-
-
-def _with_statement(one: Comparison, stated: Stated) -> Comparison:
-    """What happened in place of the comparison, if that is all there is to say."""
-    is_tied = one.ties == one.n
-    found = stated(one.system, one.baseline, n=one.n, is_tied=is_tied, tokens=one.tokens)
-    if found is None or (found.outcome == "not measured" and not one.n):
+def _with_statement(one: Comparison, found: Statement) -> Comparison:
+    """The statement in place of the comparison, if that is all there is to say."""
+    is_statement = found.outcome in ("failed", "unchanged", "not measured")
+    if not is_statement or (found.outcome == "not measured" and not one.n):
         return one
     return Comparison(
         system=one.system,

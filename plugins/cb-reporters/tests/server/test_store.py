@@ -16,7 +16,8 @@ from cb_reporters.server.answering import Site
 from cb_reporters.server.sources import StoreSource
 from cb_reporters.server.viewing import Viewed
 from cbcore.exceptions import StoreError
-from cbcore.results import EvalResult, RowsBySystem
+from cbcore.results import EvalResult
+from cbcore.store.rows import JoinedRows
 from cbcore.store.saved_runs import saved_runs
 
 SYSTEM = """
@@ -201,7 +202,7 @@ def test_a_page_that_takes_long_says_how_far_it_is_and_is_made_once(made, monkey
     assert len(renders) == 1
 
 
-class Parted(RowsBySystem):
+class Parted(JoinedRows):
     """Rows as a store has them: those of each system for themselves."""
 
     def __init__(self, rows, systems):

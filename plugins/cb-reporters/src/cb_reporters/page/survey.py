@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 
 from cb_reporters.page.index import ExampleIndex
-from cbcore.results import Counts, EvalResult, EvalRow, RowsBySystem
+from cbcore.results import Counts, EvalResult, EvalRow
 from cbcore.results.causes import Cause, Causes
+from cbcore.store.rows import JoinedRows
 
 _AT_ONCE = 512
 """Rows of one system that are read before those of the next; a store keeps as many together."""
@@ -83,7 +84,7 @@ class Survey:
 
     def _place(self, result: EvalResult, parts: Mapping[str, Sequence[EvalRow]]) -> None:
         """Note where the rows of each system begin, which moves while those before it grow."""
-        if isinstance(result.rows, RowsBySystem):
+        if isinstance(result.rows, JoinedRows):
             begins = accumulate(map(len, parts.values()), initial=0)
             for system, start in zip(parts, begins, strict=False):
                 if (number := self.index.systems.get(system)) is not None:
@@ -128,7 +129,4 @@ class Survey:
 
 def _parts(result: EvalResult) -> dict[str, Sequence[EvalRow]]:
     """The rows that stand together, by their system; those that do not by no name."""
-    rows = result.rows
-    if isinstance(rows, RowsBySystem):
-        return {part[0].system: part for part in rows.parts if part}
-    return {"": rows}
+    return result.rows_by_system() if isinstance(result.rows, JoinedRows) else {"": result.rows}
