@@ -7,7 +7,7 @@ import json
 import pyarrow.parquet
 import pytest
 
-from cb_reporters import Csv, JsonLines, Parquet
+from cb_reporters.data import Csv, JsonLines, Parquet
 from cbcore.exceptions import MissingExtraError
 from cbcore.results import EvalResult, EvalRow
 

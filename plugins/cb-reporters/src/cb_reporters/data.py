@@ -6,12 +6,14 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import attrs
 
+from cbcore.exceptions import MissingExtraError
 from cbcore.json_data import to_json_safe
 from cbcore.results import EvalResult
 from cbcore.texts import visible
@@ -77,3 +79,96 @@ def _cell(value: Any) -> str | int | float | None:
     text = visible(text, keep="\t\n")
     text = _AFTER_SEMICOLON.sub(";'", text)
     return f"'{text}" if text.lstrip(" ").startswith(_FORMULA_STARTS) else text
+
+
+_ROWS_PER_BATCH = 10_000
+_TEXTS = ("system", "example_id", "dataset", "error", "response")
+_TYPES = {
+    **dict.fromkeys(_TEXTS, "string"),
+    **dict.fromkeys(("input_tokens", "output_tokens", "response_tokens", "repeat"), "int64"),
+    "latency": "float64",
+    "cached": "bool",
+    "example_key": "string",
+}
+_LARGEST_INTEGER = 2**63
+
+
+@attrs.frozen
+class Parquet:
+    """One row per system and example, with the columns of `EvalResult.flat_columns`; needs a file.
+
+    Ids are text. Metadata are numbers or true and false where every row has such, and otherwise
+    text: strings as they are, all else as JSON.
+    """
+
+    name = "parquet"
+    extension = "parquet"
+
+    def write(self, result: EvalResult, path: str | Path) -> None:
+        """Write the rows to a file."""
+        try:
+            import pyarrow
+            import pyarrow.parquet
+        except ImportError as error:
+            raise MissingExtraError("parquet", "pyarrow", "cb-reporters[parquet]") from error
+        columns = result.flat_columns()
+        types = {
+            **dict.fromkeys(columns.names, "string"),
+            **{column: _TYPES[column] for column in columns.fields},
+            **dict.fromkeys(columns.scores.values(), "float64"),
+            **_metadata_types(result, columns.metadata),
+        }
+        by_name = {
+            "string": pyarrow.string(),
+            "int64": pyarrow.int64(),
+            "float64": pyarrow.float64(),
+            "bool": pyarrow.bool_(),
+        }
+        schema = pyarrow.schema([(_storable(name), by_name[kind]) for name, kind in types.items()])
+        rows = iter(result.rows)
+        with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+            while batch := list(islice(rows, _ROWS_PER_BATCH)):
+                flat = [_flat(columns.line(row), types) for row in batch]
+                writer.write_table(pyarrow.Table.from_pylist(flat, schema=schema))
+
+
+def _metadata_types(result: EvalResult, columns: Mapping[str, str]) -> dict[str, str]:
+    """What each metadata column, by its key, can be: from the values that rows have in it."""
+    found: dict[str, set[str]] = {key: set() for key in columns}
+    for row in result.rows:
+        for key, value in row.metadata.items():
+            found[str(key)].add(_kind(value))
+    return {columns[key]: _together(kinds - {""}) for key, kinds in found.items()}
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return ""
+    if type(value) is int and -_LARGEST_INTEGER <= value < _LARGEST_INTEGER:
+        return "int64"
+    return {bool: "bool", float: "float64"}.get(type(value), "string")
+
+
+def _together(kinds: set[str]) -> str:
+    if len(kinds) == 1:
+        return next(iter(kinds))
+    return "float64" if kinds == {"int64", "float64"} else "string"
+
+
+def _flat(line: dict[str, Any], types: dict[str, str]) -> dict[str, Any]:
+    return {
+        _storable(name): _storable(_text(value)) if types[name] == "string" else value
+        for name, value in line.items()
+        if value is not None
+    }
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str | int) and not isinstance(value, bool):
+        return str(value)
+    return json.dumps(to_json_safe(value))
+
+
+def _storable(text: str) -> str:
+    """Text as UTF-8 can hold it: a lone surrogate becomes a question mark."""
+    return text.encode("utf-8", "replace").decode()
