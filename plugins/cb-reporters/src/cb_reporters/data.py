@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ def _lines(result: EvalResult) -> Iterator[str]:
 
 @attrs.frozen
 class Csv:
-    """One line per row, with the columns of `EvalResult.flat_columns`: one for every score and metadata key.
+    """One line per row, with the columns of `EvalResult.flat_rows`: one for every score and metadata key.
 
     Text that a spreadsheet would take for a formula gets a leading apostrophe, and control
     characters other than tabs and newlines are written out.
@@ -61,13 +61,12 @@ class Csv:
 
     def render(self, result: EvalResult) -> str:
         """A header line, then the rows in the order of the result."""
-        columns = result.flat_columns()
+        columns, lines = result.flat_rows()
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(map(_cell, columns.names))
-        for row in result.rows:
-            line = columns.line(row)
-            writer.writerow([_cell(to_json_safe(line.get(name))) for name in columns.names])
+        writer.writerow(map(_cell, columns))
+        for line in lines:
+            writer.writerow([_cell(to_json_safe(line.get(name))) for name in columns])
         return out.getvalue()
 
 
@@ -82,20 +81,19 @@ def _cell(value: Any) -> str | int | float | None:
 
 
 _ROWS_PER_BATCH = 10_000
-_TEXTS = ("system", "example_id", "dataset", "error", "response")
+_TEXTS = ("system", "example_id", "dataset", "error", "response", "example_key", "missing")
 _TYPES = {
     **dict.fromkeys(_TEXTS, "string"),
     **dict.fromkeys(("input_tokens", "output_tokens", "response_tokens", "repeat"), "int64"),
     "latency": "float64",
     "cached": "bool",
-    "example_key": "string",
 }
 _LARGEST_INTEGER = 2**63
 
 
 @attrs.frozen
 class Parquet:
-    """One row per system and example, with the columns of `EvalResult.flat_columns`; needs a file.
+    """One row per system and example, with the columns of `EvalResult.flat_rows`; needs a file.
 
     Ids are text. Metadata are numbers or true and false where every row has such, and otherwise
     text: strings as they are, all else as JSON.
@@ -111,13 +109,9 @@ class Parquet:
             import pyarrow.parquet
         except ImportError as error:
             raise MissingExtraError("parquet", "pyarrow", "cb-reporters[parquet]") from error
-        columns = result.flat_columns()
-        types = {
-            **dict.fromkeys(columns.names, "string"),
-            **{column: _TYPES[column] for column in columns.fields},
-            **dict.fromkeys(columns.scores.values(), "float64"),
-            **_metadata_types(result, columns.metadata),
-        }
+        columns, lines = result.flat_rows()
+        known = _TYPES | _metadata_types(result)
+        types = {name: known.get(name, "float64") for name in columns}
         by_name = {
             "string": pyarrow.string(),
             "int64": pyarrow.int64(),
@@ -125,20 +119,19 @@ class Parquet:
             "bool": pyarrow.bool_(),
         }
         schema = pyarrow.schema([(_storable(name), by_name[kind]) for name, kind in types.items()])
-        rows = iter(result.rows)
         with pyarrow.parquet.ParquetWriter(path, schema, compression="zstd") as writer:
-            while batch := list(islice(rows, _ROWS_PER_BATCH)):
-                flat = [_flat(columns.line(row), types) for row in batch]
+            while batch := list(islice(lines, _ROWS_PER_BATCH)):
+                flat = [_flat(line, types) for line in batch]
                 writer.write_table(pyarrow.Table.from_pylist(flat, schema=schema))
 
 
-def _metadata_types(result: EvalResult, columns: Mapping[str, str]) -> dict[str, str]:
-    """What each metadata column, by its key, can be: from the values that rows have in it."""
-    found: dict[str, set[str]] = {key: set() for key in columns}
+def _metadata_types(result: EvalResult) -> dict[str, str]:
+    """The type of each metadata column, which all values that rows have in it fit."""
+    found: dict[str, set[str]] = {}
     for row in result.rows:
         for key, value in row.metadata.items():
-            found[str(key)].add(_kind(value))
-    return {columns[key]: _together(kinds - {""}) for key, kinds in found.items()}
+            found.setdefault(f"metadata.{key}", set()).add(_kind(value))
+    return {name: _together(kinds - {""}) for name, kinds in found.items()}
 
 
 def _kind(value: Any) -> str:

@@ -93,7 +93,7 @@ def _verdict(verdict: Verdict, widest: float) -> Markup:
 
 
 def _label(verdict: Verdict) -> str:
-    if verdict.outcome == "undecided" and not verdict.is_tested:
+    if verdict.outcome == "undecided" and verdict.p_value is None:
         return "too few to test"
     return _OUTCOMES[verdict.outcome]
 
