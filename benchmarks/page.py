@@ -67,7 +67,8 @@ def run(*, quick: bool) -> Report:
 
 def _add_store(report: Report, table: Table, store: Path, n_rows: int) -> None:
     """Rows and texts out of a store, once for the page of a file and once for that of a server."""
-    from cb_reporters.page import Scan, Survey
+    from cb_reporters.page.finding import Scan
+    from cb_reporters.page.survey import Survey
     from cbcore import evaluate
     from cbcore.api import open_run
 
@@ -96,7 +97,7 @@ def _add_store(report: Report, table: Table, store: Path, n_rows: int) -> None:
 
 
 def _built(result: Any, page: Path) -> tuple[float, float, float]:
-    from cb_reporters import Html
+    from cb_reporters.page.document import Html
 
     wall, cpu = time.perf_counter(), time.process_time()
     text = Html(max_rows=sys.maxsize).render(result)

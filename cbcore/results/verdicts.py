@@ -189,11 +189,6 @@ class Verdict:
         is_unknown = self.outcome == "not measured" or self.is_blank
         return self.outcome not in ("failed", "unchanged") and not (by_score and is_unknown)
 
-    @property
-    def is_tested(self) -> bool:
-        """Whether there were enough independent units to test the difference."""
-        return self.p_value is not None
-
     def _mean(self) -> str:
         return f"{self.score} {_number(self.mean, self.mean_low, self.mean_high)}"
 

@@ -9,12 +9,7 @@ from operator import sub
 
 import attrs
 
-from cbcore.stats.distributions import (
-    binomial_half_cdf,
-    binomial_half_pmf,
-    t_quantile,
-    t_two_sided,
-)
+from cbcore.stats.distributions import binomial_half_cdf, t_quantile, t_two_sided
 from cbcore.stats.estimates import (
     CONFIDENCE,
     MOST_FEW,
@@ -249,12 +244,9 @@ def _enumerated(moved: Sequence[float]) -> float:
 
 def mcnemar_mid_p(gained: int, lost: int) -> float:
     """McNemar's mid-p for so many examples that changed each way; two-sided, 1 without any."""
-    n = gained + lost
-    fewer = min(gained, lost)
-    if n == 0:
-        return 1.0
-    p_value = 2 * binomial_half_cdf(fewer, n) - binomial_half_pmf(fewer, n)
-    return min(1.0, p_value)
+    n, fewer = gained + lost, min(gained, lost)
+    # Half of the chance of exactly this outcome counts, on both sides.
+    return min(1.0, binomial_half_cdf(fewer, n) + binomial_half_cdf(fewer - 1, n))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -12,8 +12,8 @@ from importlib import resources
 
 import pytest
 
-from cb_reporters import Html
 from cb_reporters.markup import Markup, tag
+from cb_reporters.page.document import Html
 from cb_reporters.page.packing import EXAMPLE_END, TEXT_END
 from cbcore.results import EvalResult, EvalRow
 from cbcore.texts import visible

@@ -10,8 +10,10 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 
-from cb_reporters import Html
-from cb_reporters.page import Query, Survey, find, open_example, render
+from cb_reporters.page.document import Html, render
+from cb_reporters.page.finding import Query, find
+from cb_reporters.page.opening import open_example
+from cb_reporters.page.survey import Survey
 from cbcore.results import EvalRow, Section, Texts
 from cbcore.texts import visible
 

@@ -7,7 +7,8 @@ import random
 
 import pytest
 
-from cb_reporters.page import ExampleIndex, open_example
+from cb_reporters.page.index import ExampleIndex
+from cb_reporters.page.opening import open_example
 from cb_reporters.page.packing import join_packed, pack, parts_of
 
 UNPACK = """

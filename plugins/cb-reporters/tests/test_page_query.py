@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cb_reporters.page import ExampleIndex, Query, find, open_example
+from cb_reporters.page.finding import Query, find
+from cb_reporters.page.index import ExampleIndex
+from cb_reporters.page.opening import open_example
 from cbcore.exceptions import UsageError
 from cbcore.results import EvalResult, EvalRow, Texts
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
+import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import sub
-from statistics import NormalDist
 from typing import Any, cast
 
 import attrs
@@ -191,11 +191,11 @@ def _compared(
                 (one, other, metric, part),
                 both if datasets is None else both.only(datasets),
                 options,
+                None if part else stated[one, other],
             )
             for one, other, both in paired
         ]
         if part is None:
-            level = [_with_statement(one, stated[one.system, one.baseline]) for one in level]
             paired = [pair for pair, one in zip(paired, level, strict=True) if not one.statement]
         if part is None or any(one.n for one in level):
             found += level
@@ -204,29 +204,13 @@ def _compared(
     return [one for level in (overall, rest) for one in _worst_first(_adjusted(level, options))]
 
 
-def _with_statement(one: Comparison, found: Statement) -> Comparison:
-    """The statement in place of the comparison, if that is all there is to say."""
-    is_statement = found.outcome in ("failed", "unchanged", "not measured")
-    if not is_statement or (found.outcome == "not measured" and not one.n):
-        return one
-    return Comparison(
-        system=one.system,
-        baseline=one.baseline,
-        metric=one.metric,
-        dataset=None,
-        n=one.n,
-        verdict=cast(Verdict, found.outcome),
-        tokens=one.tokens,
-        dollars=one.dollars,
-        cost_intervals=one.cost_intervals,
-        unpaired=one.unpaired,
-        statement=found.sentence,
-    )
-
-
 def _comparison(
-    about: tuple[str, str, str, str | None], pairs: Pairs, options: Options
+    about: tuple[str, str, str, str | None],
+    pairs: Pairs,
+    options: Options,
+    verdict: Statement | None,
 ) -> Comparison:
+    """A pair on a part; with nothing but a statement, if there is one in place of the numbers."""
     system, baseline, metric, dataset = about
     bare = Comparison(
         system=system,
@@ -236,6 +220,12 @@ def _comparison(
         n=len(pairs.keys),
         unpaired=pairs.unpaired(),
     )
+    costs = _costs(pairs) if pairs.keys else {}
+    outcome = verdict.outcome if verdict else "undecided"
+    is_stated = outcome in ("failed", "unchanged") or (outcome == "not measured" and pairs.keys)
+    if verdict and is_stated:
+        told = verdict.sentence
+        return attrs.evolve(bare, verdict=cast(Verdict, outcome), statement=told, **costs)
     if not pairs.keys:
         return bare
     first, second = ([q.score for q in side] for side in (pairs.first, pairs.second))
@@ -254,7 +244,7 @@ def _comparison(
         wins=sum(d > 0 for d in differences),
         ties=sum(d == 0 for d in differences),
         losses=sum(d < 0 for d in differences),
-        **_costs(pairs),
+        **costs,
         within_variance=pairs.within_variance(),
         regressed=_regressed(pairs, differences),
     )
@@ -341,12 +331,10 @@ def _regressed(pairs: Pairs, differences: Sequence[float]) -> list[dict[str, Any
 
 
 def _correlation(first: Sequence[float], second: Sequence[float]) -> float | None:
-    mean_a, mean_b = math.fsum(first) / len(first), math.fsum(second) / len(second)
-    a, b = [x - mean_a for x in first], [y - mean_b for y in second]
-    scale = math.sqrt(math.fsum(x * x for x in a) * math.fsum(y * y for y in b))
-    if not scale:
+    try:
+        return statistics.correlation(first, second)
+    except statistics.StatisticsError:  # one side is always the same
         return None
-    return max(-1.0, min(1.0, math.fsum(x * y for x, y in zip(a, b, strict=True)) / scale))
 
 
 def _pareto(sides: Mapping[str, Mapping[Key, Question]], seed: int) -> dict[str, float]:
@@ -387,4 +375,5 @@ def smallest_effect(stderr: float, *, alpha: float = 0.05, power: float = 0.8) -
 
     `alpha` is the level of the test; for one of m comparisons, divide it by m.
     """
-    return (NormalDist().inv_cdf(1 - alpha / 2) + NormalDist().inv_cdf(power)) * stderr
+    normal = statistics.NormalDist()
+    return (normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(power)) * stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Collection, Hashable, Sequence
 from typing import TypeAlias
 
@@ -162,7 +163,7 @@ class Pairs:
         repeated = [q.attempts for q in (*self.first, *self.second) if q.attempts is not None]
         if not repeated:
             return None
-        return math.fsum(_variance([*scores.values()]) for scores in repeated) / len(repeated)
+        return math.fsum(statistics.variance(one.values()) for one in repeated) / len(repeated)
 
 
 def _same_attempts(one: Question, other: Question) -> tuple[Question, Question] | None:
@@ -184,8 +185,3 @@ def grouped(keys: Sequence[Key], clusters: Sequence[Hashable]) -> list[Hashable]
     if all(cluster is None for cluster in clusters):
         return None
     return [key if c is None else (key[0], c) for key, c in zip(keys, clusters, strict=True)]
-
-
-def _variance(values: Sequence[float]) -> float:
-    mean = math.fsum(values) / len(values)
-    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)

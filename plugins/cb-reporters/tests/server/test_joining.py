@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cb_reporters.page import Scan, Survey
+from cb_reporters.page.finding import Scan
+from cb_reporters.page.survey import Survey
 from cb_reporters.server.joining import joined
 from cbcore import evaluate
 from cbcore.api import open_run

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cb_reporters.page import ExampleIndex, Scan
+from cb_reporters.page.finding import Scan
+from cb_reporters.page.index import ExampleIndex
 from cbcore import evaluate
 from cbcore.api import open_run
 from cbcore.store.rows import StoredTexts

@@ -9,13 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import attrs
+
 from cb_reporters.markup import Markup, join, tag
 from cb_reporters.page.charts import Charts
 from cb_reporters.page.embedding import Embedded, embed
 from cb_reporters.page.figures import figures
 from cb_reporters.page.overview import comparison_section, headline, verdict_section
 from cb_reporters.page.problems import errors_section, missing_section
-from cb_reporters.page.reproduction import reproduce_section
+from cb_reporters.page.reproduce import reproduce_section
 from cb_reporters.page.survey import Survey
 from cb_reporters.view import View
 from cbcore.json_data import to_json_safe
@@ -185,3 +187,34 @@ def _asset(name: str) -> Markup:
 def _hash(content: str) -> str:
     digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
     return f"'sha256-{digest}'"
+
+
+def _check_max_rows(_: object, __: object, value: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"max_rows must be a whole number of at least 0, not {value!r}")
+
+
+def _check_max_mb(_: object, __: object, value: float) -> None:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not value > 0:
+        raise ValueError(f"max_mb must be a number above 0, not {value!r}")
+
+
+@attrs.frozen(eq=False)
+class Html:
+    """Self-contained web page: verdict, tables, charts, and every example side by side.
+
+    Loads nothing from anywhere. Verdict, tables and causes of errors read without scripts; where
+    scripts may run, charts are drawn and examples can be filtered, searched and opened.
+    Examples with more than `max_rows` rows in all, or above `max_mb` megabytes, are sampled from
+    every system and outcome; the numbers rest on all rows.
+    """
+
+    name = "html"
+    extension = "html"
+
+    max_rows: int = attrs.field(default=MAX_ROWS, validator=_check_max_rows)
+    max_mb: float = attrs.field(default=MAX_MB, validator=_check_max_mb)
+
+    def render(self, result: EvalResult) -> str:
+        """The whole page."""
+        return render(result, max_rows=self.max_rows, max_mb=self.max_mb)
