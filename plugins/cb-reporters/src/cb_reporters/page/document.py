@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from cb_reporters.markup import Markup, join, tag
+from cb_reporters.markup import Markup, digest_source, join, tag
 from cb_reporters.page.charts import Charts
 from cb_reporters.page.embedding import Embedded, embed
 from cb_reporters.page.figures import figures
@@ -159,7 +157,7 @@ def _head(
 
 def _document_head(title: str, policy: str) -> Markup:
     style, script = _asset("style.css"), _asset("page.js")
-    allowed = f"style-src {_hash(style)}; script-src {_hash(script)}"
+    allowed = f"style-src {digest_source(style)}; script-src {digest_source(script)}"
     return tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -182,11 +180,6 @@ def _json(data: Any) -> str:
 
 def _asset(name: str) -> Markup:
     return Markup((_ASSETS / name).read_text("utf-8"))
-
-
-def _hash(content: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
-    return f"'sha256-{digest}'"
 
 
 def _check_max_rows(_: object, __: object, value: int) -> None:
