@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,7 @@ from cbcore.results import EvalResult
 
 MAX_ROWS = 100_000
 MAX_MB = 24.0
+_ROWS_IN_MEMORY = 20_000
 
 _ASSETS = Path(__file__).with_name("assets")
 _READING = (
@@ -210,4 +212,6 @@ class Html:
 
     def render(self, result: EvalResult) -> str:
         """The whole page."""
+        if len(result.rows) <= _ROWS_IN_MEMORY:  # a row on disk is decoded once, not once per use
+            result = dataclasses.replace(result, rows=list(result.rows))
         return render(result, max_rows=self.max_rows, max_mb=self.max_mb)

@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 
 from cb_reporters.page.document import render
-from cb_reporters.page.finding import Query, Scan, find
+from cb_reporters.page.finding import Query, find, search
 from cb_reporters.page.opening import open_example
 from cb_reporters.page.survey import Survey
 from cbcore.boundary import contained
@@ -168,17 +168,17 @@ class Viewed:
         with self._lock:
             run = self._fresh()
             if not query.terms:
-                return find(run.survey.index, query, run.result).to_json()
+                return find(run.survey.index, query, run.result)
         hits = self._hits(run, query.terms)
         with self._lock:
-            return find(run.survey.index, query, run.result, lambda _: hits).to_json()
+            return find(run.survey.index, query, run.result, hits)
 
     def _hits(self, run: Opened, terms: Sequence[str]) -> set[int]:
         """What a search finds, which takes a while in a large run: others may ask meanwhile."""
         key = (run.shown, run.survey.n_read, tuple(terms))
         known = self._searched
         if known is None or known[0] != key:
-            known = self._searched = (key, Scan(run.survey.index, run.result)(terms))
+            known = self._searched = (key, search(run.survey.index, run.result, terms))
         return known[1]
 
     def example(self, parameters: Mapping[str, str]) -> dict[str, Any] | None:
