@@ -41,7 +41,7 @@ def join(*children: str | None) -> Markup:
 
 
 def digest_source(content: str) -> str:
-    """What a Content-Security-Policy calls this style or script."""
+    """The source by which a Content-Security-Policy allows this style or script."""
     digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
     return f"'sha256-{digest}'"
 

@@ -17,7 +17,7 @@ import attrs
 from cbcore.json_data import to_json
 
 EXAMPLE_END, TEXT_END, ESCAPE = "\x1e", "\x1f", "\x10"
-"""What stands between examples, and between the texts of one; and before what is neither."""
+"""The separators of examples and of the texts of one, and the mark before an escaped character."""
 
 _ESCAPED = str.maketrans({ESCAPE: f"{ESCAPE}E", EXAMPLE_END: f"{ESCAPE}R", TEXT_END: f"{ESCAPE}U"})
 _HALF = re.compile("[\ud800-\udfff]")
@@ -58,7 +58,7 @@ def join_packed(examples: list[Packed]) -> Packed:
 
 
 def _pack_row(row: Mapping[str, Any], original: str | None, texts: _Texts) -> dict[str, Any]:
-    """What is known of a row; what is not is left out."""
+    """The known fields of a row."""
     known = {k: v for k, v in row.items() if v is not None and v is not False and v != {}}
     context = known.pop("context", None)
     structure: dict[str, Any] = texts.replace(known)

@@ -18,7 +18,7 @@ POLICY = (
     f"default-src 'none'; style-src {digest_source(_STYLE)}; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'"
 )
-"""What the page may do: show its style, and ask this server."""
+"""The policy of the page: it may show its style and ask this server."""
 
 _FOLLOW_EVERY_S = 5
 _WAIT_S = 1
