@@ -28,7 +28,7 @@ _VARYING = re.compile(
     r"|(?<![\w.-])(?:[45]\d\d(?=\s[a-z]+s\b)|(?![45]\d\d)\d{1,3})(?![\w.-])",
     re.IGNORECASE,
 )
-"""What differs from row to row. A code is kept, as it says what happened."""
+"""Parts that differ from row to row. A code is kept, as it says what happened."""
 
 
 _COMPARED = 600

@@ -118,7 +118,7 @@ def _text(text: object) -> str:
 # -- tables ------------------------------------------------------------------------------------
 
 
-def flatten_rows(rows: Iterable[EvalRow]) -> tuple[list[str], Iterator[dict[str, Any]]]:
+def tabulate_rows(rows: Iterable[EvalRow]) -> tuple[list[str], Iterator[dict[str, Any]]]:
     """The columns of rows in CSV, Parquet and data frames, and each row by the columns it has.
 
     First the fields of every row, then every score by its name, every metadata key as
@@ -132,10 +132,10 @@ def flatten_rows(rows: Iterable[EvalRow]) -> tuple[list[str], Iterator[dict[str,
         metadata.update(map(str, row.metadata))
     of_scores = map(_score_column, sorted(scores))
     of_metadata = (f"metadata.{key}" for key in sorted(metadata))
-    return [*_FIELDS, *of_scores, *of_metadata, _MISSING], map(_flatten, rows)
+    return [*_FIELDS, *of_scores, *of_metadata, _MISSING], map(_tabulate, rows)
 
 
-def _flatten(row: EvalRow) -> dict[str, Any]:
+def _tabulate(row: EvalRow) -> dict[str, Any]:
     return {
         **{field: getattr(row, field) for field in _FIELDS},
         **{_score_column(name): score for name, score in row.scores.items()},

@@ -119,7 +119,7 @@ def _pieces(result: EvalResult) -> Iterator[str]:
 
 
 def _pieces_of_texts(texts: Sequence[Texts]) -> Iterator[str]:
-    """Each example once; for each row the number of its example and what its output adds to it."""
+    """Each example once; for each row the number of its example and the rest of its output."""
     numbers: dict[int, int] = {}
     of_rows: list[int | None] = []
 

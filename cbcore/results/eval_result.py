@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 from cbcore.exceptions import MissingExtraError, ResultError, UsageError
 from cbcore.json_data import to_json_safe
 from cbcore.names import hint
-from cbcore.results.display import flatten_rows, format_html, format_lines
+from cbcore.results.display import format_html, format_lines, tabulate_rows
 from cbcore.results.document import document_of, read_text, write_file
 from cbcore.results.eval_row import (
     ROW_FIELDS,
@@ -246,7 +246,7 @@ class EvalResult:
 
     def flat_rows(self) -> tuple[list[str], Iterator[dict[str, Any]]]:
         """The columns that tables of rows have, and each row by the columns that it has."""
-        return flatten_rows(self.rows)
+        return tabulate_rows(self.rows)
 
     def to_dataframe(self) -> pandas.DataFrame:
         """One line per row, with the columns of `flat_rows`, as in CSV and Parquet."""

@@ -111,7 +111,7 @@ def sum_up(
         # A key means the same for every system, also if an earlier metric left a system out.
         names: dict[str, str] = {}
         for key in dict.fromkeys(key for values in values_by_system.values() for key in values):
-            name = key if key not in taken else _qualified(key, metric, metrics[:position])
+            name = key if key not in taken else _qualify(key, metric, metrics[:position])
             while name in taken:
                 name += "'"
             names[key] = name
@@ -206,7 +206,7 @@ def _few_clusters(estimates: Estimates, units: Mapping[str, Units]) -> list[str]
     return [f"intervals rest on {fewest} clusters; with fewer than {FEW_CLUSTERS} they are rough"]
 
 
-def _qualified(key: str, metric: Any, earlier: Sequence[Any]) -> str:
+def _qualify(key: str, metric: Any, earlier: Sequence[Any]) -> str:
     rivals = [public_attributes(m) for m in earlier if type(m) is type(metric)]
     different = [
         f"{name}={value}"

@@ -21,9 +21,9 @@ __all__ = (
     "compare_systems",
     "format_needed",
     "format_p_value",
+    "format_too_few",
+    "format_unseen_loss",
     "is_blank",
-    "too_few",
-    "unseen_loss",
 )
 
 ALPHA = 0.05
@@ -193,7 +193,7 @@ class Verdict:
         return f"{self.score} {_number(self.mean, self.mean_low, self.mean_high)}"
 
     def _statement(self, examples: str) -> str:
-        """What happened in place of a comparison."""
+        """The sentence that replaces a comparison."""
         if self.outcome == "failed":
             return f"{self.system} failed on {_all(self.n_rows, 'row')}"
         if self.outcome == "unchanged":
@@ -213,11 +213,11 @@ class Verdict:
 
     def _conclusion(self, examples: str) -> str:
         if self.p_value is None and self.outcome == "undecided":
-            return too_few(self.n, self.clusters)
+            return format_too_few(self.n, self.clusters)
         p_value = format_p_value(self.p_value or 0.0, self.n_tests)
         kind = "gain" if (self.difference or 0) > 0 else "loss"
         if self.outcome == "better" and self.unseen is not None:
-            return f"significant gain ({p_value}), but {unseen_loss(self.unseen)}"
+            return f"significant gain ({p_value}), but {format_unseen_loss(self.unseen)}"
         if self.outcome != "undecided":
             return f"significant {kind} ({p_value})"
         if not self.difference:
@@ -241,13 +241,13 @@ def format_needed(count: int) -> str:
     return f"about {round(count, -digits):,}"
 
 
-def too_few(n: int, clusters: int | None) -> str:
+def format_too_few(n: int, clusters: int | None) -> str:
     """The statement on a difference that has too few independent units to test."""
     units, kind = (n, "examples") if clusters is None else (clusters, "independent sources")
     return f"too few {kind} to test ({units:,}; at least {FEWEST_UNITS} needed)"
 
 
-def unseen_loss(share: float) -> str:
+def format_unseen_loss(share: float) -> str:
     """The statement on losses that a sample without them, or with few of them, can miss."""
     return f"a rare large loss, in up to {format_share(share)} of examples, may be unseen"
 
@@ -316,7 +316,7 @@ class _Side:
         return bool(self._digest != self._reader == base._reader)
 
     def find_outcome(self, base: _Side, difference: Difference | None) -> Outcome | None:
-        """What replaces the comparison with the baseline; None where one can be made.
+        """The outcome that replaces the comparison with the baseline; None if there is a comparison.
 
         A stage that leaves the context alone and changes scores may have changed something else,
         so it is compared.
@@ -367,7 +367,7 @@ def compare_systems(
     of_base = sides[base]
     own = of_base.terms.estimate(units[base])
     outcome = "not measured" if len(sides) == 1 else "baseline"
-    facts = {"outcome": outcome, "is_blank": of_base.is_blank, **_bounded("mean", own)}
+    facts = {"outcome": outcome, "is_blank": of_base.is_blank, **_list_bounds("mean", own)}
     verdicts = [make(base, n=own.n if own else 0, **facts)]
     if len(sides) == 1:
         return verdicts if of_base.is_blank else []
@@ -416,15 +416,15 @@ def _compare(
     own_tokens = map(add, (mine.tokens[i] for i in left), nothing)
     tokens = Terms(list(own_tokens), [base.tokens[i] for i in right]).estimate(paired)
     varies = tokens is not None and (tokens.stderr or 0.0) > 1e-12 * abs(tokens.value)
-    shares = _bounded("tokens", tokens, has_bounds=varies)
+    shares = _list_bounds("tokens", tokens, has_bounds=varies)
     kept = Terms(list(map(add, first.x, nothing)), second.x, "score")
     # A share of what may be negative, or of next to nothing, means nothing.
-    if min(kept.counted(second.x)) >= 0 and not base.is_blank:
-        shares |= _bounded("kept", kept.estimate(paired), has_bounds=bool(difference.stderr))
+    if min(kept.select(second.x)) >= 0 and not base.is_blank:
+        shares |= _list_bounds("kept", kept.estimate(paired), has_bounds=bool(difference.stderr))
     return difference, shares
 
 
-def _bounded(name: str, found: Estimate | None, *, has_bounds: bool = True) -> dict[str, Any]:
+def _list_bounds(name: str, found: Estimate | None, *, has_bounds: bool = True) -> dict[str, Any]:
     """A value of a verdict, and both bounds unless one is missing."""
     if found is None:
         return {}
@@ -435,7 +435,7 @@ def _bounded(name: str, found: Estimate | None, *, has_bounds: bool = True) -> d
 
 
 def _conclude(difference: Difference, p_value: float | None, n_tests: int) -> dict[str, Any]:
-    """What a difference shows, for a verdict."""
+    """The fields of a verdict that a difference gives."""
     outcome: Outcome = "undecided"
     needed = None
     if p_value is not None and p_value <= ALPHA:

@@ -61,11 +61,11 @@ def incomplete_beta(a: float, b: float, x: float) -> float:
     front = math.exp(log_gammas + a * math.log(x) + b * math.log1p(-x))
     # The fraction converges fast on this side of the mean; the other side is its mirror.
     if x < (a + 1) / (a + b + 2):
-        return front * _continued_fraction(a, b, x) / a
-    return 1 - front * _continued_fraction(b, a, 1 - x) / b
+        return front * _evaluate_fraction(a, b, x) / a
+    return 1 - front * _evaluate_fraction(b, a, 1 - x) / b
 
 
-def _continued_fraction(a: float, b: float, x: float) -> float:
+def _evaluate_fraction(a: float, b: float, x: float) -> float:
     """That of the incomplete beta function, by Lentz's method (Press et al. 2007, 6.4)."""
     c = 1.0
     d = 1 / _away_from_zero(1 - (a + b) * x / (a + 1))

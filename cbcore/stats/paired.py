@@ -15,8 +15,8 @@ from cbcore.stats.estimates import (
     MOST_FEW,
     Estimate,
     around,
+    find_present,
     group_sums,
-    left_in,
     mean_of,
     misses_some,
 )
@@ -70,7 +70,7 @@ def difference_of(
     """
     raw = list(map(sub, first.x, second.x))  # NaN where either is
     positions: Sequence[int] = range(len(raw))
-    mask = left_in(raw)
+    mask = find_present(raw)
     if not all(mask):
         positions = list(compress(positions, mask))
         raw = list(compress(raw, mask))
@@ -104,7 +104,7 @@ def difference_of(
         bounds = low, high
     p_value = test = unseen = None
     if estimate.is_testable:
-        p_value, test = paired_test(raw, groups, reach=reach)
+        p_value, test = compare_pairs(raw, groups, reach=reach)
     if misses_some(group_sums(raw, groups)):
         n_units = estimate.clusters or n
         # A larger share would show up in 95 of 100 samples: about 3/n.
@@ -190,7 +190,7 @@ def _t_test(value: float, stderr: float, df: float) -> float:
     return t_two_sided(value / stderr, df)
 
 
-def paired_test(
+def compare_pairs(
     differences: Sequence[float],
     groups: Sequence[Hashable] | None = None,
     *,
@@ -219,7 +219,7 @@ def paired_test(
             return p_value, test
     elif len(moved) <= MOST_FEW:
         test = "sign-flips"
-        p_value = _enumerated(moved)
+        p_value = _try_all_signs(moved)
     else:
         test = "t"
         mean = mean_of(sums)
@@ -234,7 +234,7 @@ def paired_test(
     return p_value, test
 
 
-def _enumerated(moved: Sequence[float]) -> float:
+def _try_all_signs(moved: Sequence[float]) -> float:
     observed = abs(math.fsum(moved)) * (1 - 1e-12)
     sums = [abs(moved[0])]  # by symmetry, its other sign gives the same sums
     for size in moved[1:]:

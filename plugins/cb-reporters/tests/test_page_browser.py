@@ -375,7 +375,7 @@ class Handler(BaseHTTPRequestHandler):
             page = render(result, survey, remote=True, live=server.live, version=version)
             self.answer(page.encode(), "text/html")
         elif parts.path == "/token/data/examples":
-            self.answer(find(index, Query.read(parameters), result).to_json())
+            self.answer(find(index, Query.read(parameters), result))
         elif parts.path == "/token/data/example":
             repeat = int(parameters["repeat"]) if "repeat" in parameters else None
             place = index.locate(parameters["id"], parameters.get("dataset"), repeat)

@@ -275,7 +275,7 @@ def _comparison(
 
 
 def _costs(pairs: Pairs) -> dict[str, Any]:
-    """What the system spends of what the baseline does, and how sure that is."""
+    """The tokens and dollars of the system as shares of those of the baseline, with intervals."""
     shares = {"tokens": pairs.share_of_tokens(), "dollars": pairs.share_of_dollars()}
     known = {name: share for name, share in shares.items() if share is not None}
     found: dict[str, Any] = {name: share.value for name, share in known.items()}

@@ -24,7 +24,7 @@ State = Literal["kept", "broken", "inconclusive"]
 
 @attrs.frozen(kw_only=True)
 class Rules:
-    """What a result is held to, by metric.
+    """The rules that a result is held to, by metric.
 
     `min` and `max` bound the value itself. `max_drop` bounds what was lost since the baseline.
     A drop is broken only when it is more than noise, or `strict`; where a larger one cannot be
@@ -63,7 +63,7 @@ class Outcome:
 
 @attrs.frozen
 class Gate:
-    """What became of every rule, and the comparisons behind those about drops."""
+    """The outcome of every rule, and the comparisons behind the rules about drops."""
 
     outcomes: Sequence[Outcome]
     inconclusive: Literal["pass", "fail"] = "pass"

@@ -246,7 +246,7 @@ def _now() -> str:
 
 
 def _count_rows(result: EvalResult) -> dict[str, Any]:
-    """What a list of runs shows of this one."""
+    """The outcome of this run for a list of runs."""
     counts = result.counts().values()
     total, failed = sum(one.total for one in counts), sum(one.errored for one in counts)
     cached = sum(one.cached for one in counts)

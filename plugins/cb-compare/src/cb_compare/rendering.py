@@ -10,7 +10,12 @@ from typing import Any
 from cb_compare.records import Comparison, CostInterval, Report
 from cbcore.cli.kit import clean
 from cbcore.json_data import to_json_safe
-from cbcore.results.verdicts import format_needed, format_p_value, too_few, unseen_loss
+from cbcore.results.verdicts import (
+    format_needed,
+    format_p_value,
+    format_too_few,
+    format_unseen_loss,
+)
 
 FEW_CLUSTERS = 30
 """With fewer, intervals are rough: see docs/explanation/statistics.md."""
@@ -19,7 +24,7 @@ _VERDICTS = {"better": "better", "worse": "worse", "undecided": "no significant 
 
 
 def verdict(one: Comparison) -> str:
-    """What came of a comparison; of nothing, nothing came."""
+    """The verdict of a comparison in words."""
     if one.statement:
         return one.verdict
     if not one.n:
@@ -56,9 +61,9 @@ def examples(n: int) -> str:
 
 
 def remarks(one: Comparison) -> Iterator[str]:
-    """What else there is to say of a comparison, a sentence each."""
+    """Remarks on a comparison, a sentence each."""
     if one.n and one.p_adjusted is None and not one.statement:
-        yield too_few(one.n, one.clusters)
+        yield format_too_few(one.n, one.clusters)
     if one.verdict == "undecided" and one.detectable is not None:
         told = (
             f"with {examples(one.n)}, differences below {one.detectable:.3f} usually go unnoticed"
@@ -67,7 +72,7 @@ def remarks(one: Comparison) -> Iterator[str]:
             told += f"; {format_needed(one.needed)} examples are needed to show this difference"
         yield told
     if one.verdict == "better" and one.unseen is not None:
-        yield unseen_loss(one.unseen)
+        yield format_unseen_loss(one.unseen)
     if one.needed_to_detect is not None:
         needed = format_needed(one.needed_to_detect)
         yield f"{needed} examples are needed to show the requested difference"
@@ -95,12 +100,12 @@ def claim(one: Comparison) -> str:
     if found.needed is not None:
         told += f" ({format_needed(found.needed)} examples are needed to settle it)"
     if found.verdict == "yes" and one.unseen is not None:
-        told += f", but {unseen_loss(one.unseen)}"
+        told += f", but {format_unseen_loss(one.unseen)}"
     return told
 
 
 def cost(one: Comparison) -> str:
-    """What the system spends of what the baseline does."""
+    """The tokens and dollars of the system as shares of those of the baseline."""
     shares = [
         f"{100 * share:.0f}%{_sure(one.cost_intervals.get(name))} of its {name}"
         for name, share in (("tokens", one.tokens), ("dollars", one.dollars))

@@ -134,7 +134,7 @@ class Pairs:
         return counts
 
     def groups(self) -> list[Hashable] | None:
-        """What questions hang together by, where they do."""
+        """The clusters of the questions; None if no question has one."""
         both = zip(self.first, self.second, strict=True)
         clusters = [a.cluster if a.cluster is not None else b.cluster for a, b in both]
         return grouped(self.keys, clusters)
@@ -178,7 +178,7 @@ def _same_attempts(one: Question, other: Question) -> tuple[Question, Question] 
 
 
 def grouped(keys: Sequence[Key], clusters: Sequence[Hashable]) -> list[Hashable] | None:
-    """What each question hangs together with: its cluster within its dataset, or nothing else.
+    """The group of each question: its cluster within its dataset, or the question alone.
 
     None where no question has a cluster.
     """

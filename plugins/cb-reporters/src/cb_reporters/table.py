@@ -145,7 +145,7 @@ class Table:
 
 
 def _terminal_columns() -> int:
-    """As `shutil` finds them, which takes longer to import than most tables to lay out."""
+    """The width of the terminal. Importing `shutil` takes longer than the layout of most tables."""
     told = os.environ.get("COLUMNS", "")
     if told.isdecimal() and int(told) > 0:
         return int(told)
@@ -156,7 +156,7 @@ def _terminal_columns() -> int:
 
 
 def _legend(view: View) -> str:
-    """What the signs in the cells mean, as far as there are any."""
+    """The meaning of the signs in the cells, if there are any."""
     told = []
     if any(column.best for column in view.compared):
         told.append("* best (interval allows for the choice)" if view.has_brackets else "* best")
@@ -260,7 +260,7 @@ def _fitted(
 
 
 def _with_more(chosen: _Grid, columns: int, wider: _Grid | None, corner: str) -> _Grid:
-    """What was chosen with the cells of a grid that says more, if that fits in the same layout."""
+    """The chosen grid with the cells of a wider one, if they fit in the same layout."""
     if wider is None:
         return chosen
     more = wider.turned(corner) if chosen.corner == corner else wider

@@ -1,4 +1,4 @@
-"""What every report says about a result, before any format decides how it looks."""
+"""The content of every report about a result, before a format decides on its look."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ def _n_rows(count: int) -> str:
 
 
 def components(config: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
-    """What the config records about the components of one kind, such as `systems`."""
+    """The records of the components of one kind, such as `systems`."""
     found = config.get(kind)
     return [c for c in found if isinstance(c, Mapping)] if isinstance(found, list | tuple) else []
 

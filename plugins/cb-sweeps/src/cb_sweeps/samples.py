@@ -1,4 +1,4 @@
-"""What the systems of a run scored and spent, example by example, where all of them have both."""
+"""Scores and costs of the systems of a run, on the examples for which all systems have both."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ JSON in UTF-8; what cannot be answered has a status of 400 or above and `{"error
 
 `GET data/examples?QUERY`
     The parameters are those of `Query.read`. Answer: `find(survey.index, query,
-    result).to_json()`::
+    result)`::
 
         {"total": 1204, "offset": 0, "examples": [LINE, …]}
 

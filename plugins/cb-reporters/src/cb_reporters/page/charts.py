@@ -1,4 +1,4 @@
-"""What the charts of the page show; `figures` writes the same as tables."""
+"""The data of the charts of the page; `figures` writes the same as tables."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ _MOST_GROUPS = 40
 
 @attrs.frozen(eq=False, repr=False)
 class Axis:
-    """What a system costs, as one axis of the first chart."""
+    """The cost of a system, as one axis of the first chart."""
 
     key: str
     label: str
@@ -144,7 +144,7 @@ class Charts(NamedTuple):
 
     @classmethod
     def of(cls, result: EvalResult, view: View, survey: Survey) -> Charts:
-        """What can be drawn. How rows are spread is told when all of them were read."""
+        """The charts that have data. Distributions are there when all rows were read."""
         quality = _estimates(result, "mean_score")
         is_whole = survey.is_whole(result)
         costs = survey.mean_costs() if is_whole else {}

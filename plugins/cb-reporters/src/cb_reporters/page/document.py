@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
+import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 import attrs
 
-from cb_reporters.markup import Markup, join, tag
+from cb_reporters.markup import Markup, digest_source, join, tag
 from cb_reporters.page.charts import Charts
 from cb_reporters.page.embedding import Embedded, embed
 from cb_reporters.page.figures import figures
@@ -25,6 +24,7 @@ from cbcore.results import EvalResult
 
 MAX_ROWS = 100_000
 MAX_MB = 24.0
+_ROWS_IN_MEMORY = 20_000
 
 _ASSETS = Path(__file__).with_name("assets")
 _READING = (
@@ -159,7 +159,7 @@ def _head(
 
 def _document_head(title: str, policy: str) -> Markup:
     style, script = _asset("style.css"), _asset("page.js")
-    allowed = f"style-src {_hash(style)}; script-src {_hash(script)}"
+    allowed = f"style-src {digest_source(style)}; script-src {digest_source(script)}"
     return tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -182,11 +182,6 @@ def _json(data: Any) -> str:
 
 def _asset(name: str) -> Markup:
     return Markup((_ASSETS / name).read_text("utf-8"))
-
-
-def _hash(content: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
-    return f"'sha256-{digest}'"
 
 
 def _check_max_rows(_: object, __: object, value: int) -> None:
@@ -217,4 +212,6 @@ class Html:
 
     def render(self, result: EvalResult) -> str:
         """The whole page."""
+        if len(result.rows) <= _ROWS_IN_MEMORY:  # a row on disk is decoded once, not once per use
+            result = dataclasses.replace(result, rows=list(result.rows))
         return render(result, max_rows=self.max_rows, max_mb=self.max_mb)

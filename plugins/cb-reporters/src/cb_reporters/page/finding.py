@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import attrs
 
@@ -86,19 +86,6 @@ class Query:
         return [(match[1] or match[2]).lower() for match in found]
 
 
-@attrs.frozen
-class Found:
-    """One page of what a query found, and how many there are in all."""
-
-    total: int
-    offset: int
-    examples: list[dict[str, Any]]
-
-    def to_json(self) -> dict[str, Any]:
-        """As the page wants it."""
-        return attrs.asdict(self)
-
-
 def _number(given: Mapping[str, str], name: str) -> float | None:
     if name not in given:
         return None
@@ -132,27 +119,32 @@ def _one_of(given: Mapping[str, str], name: str, allowed: tuple[str, ...]) -> st
 
 _STATES = {"scored": SCORED, "missing": MISSING, "error": ERROR}
 
-Search: TypeAlias = Callable[[Sequence[str]], "set[int]"]
-"""Finds the examples in whose texts every one of these terms, in lower case, occurs."""
-
 
 def find(
     index: ExampleIndex,
     query: Query,
     result: EvalResult | None = None,
-    search: Search | None = None,
-) -> Found:
-    """Answer a query. Texts are those of `result`; a `search` may know them by better means.
+    hits: set[int] | None = None,
+) -> dict[str, Any]:
+    """One page of the examples that a query finds, as JSON data, and how many there are in all.
 
-    `UsageError` for a system, dataset or score that the rows do not have.
+    Texts are those of `result`. `hits` are the examples that `search` found, if it was asked.
+    Raises `UsageError` for a system, dataset or score that the rows do not have.
     """
     _check(index, query)
-    fitting = _Fitting.of(index, query)
-    found: Iterable[int] = fitting.examples()
-    if query.terms:
-        hits = (search or Scan(index, result))(query.terms)
-        found = (example for example in found if example in hits)
-    ordered = _ordered(index, list(found), query)
+    if query.terms and hits is None:
+        hits = search(index, result, query.terms)
+    dataset = None if query.dataset is None else index.datasets[query.dataset]
+    asked = (query.system, query.status, query.outcome, query.low, query.high)
+    about_rows = any(value is not None for value in asked)
+    found = [
+        example
+        for example, (of, _, _) in enumerate(index.keys)
+        if dataset in (None, of)
+        and (hits is None or example in hits)
+        and (not about_rows or _fits(index, example, query))
+    ]
+    ordered = _ordered(index, found, query)
     offset = query.offset
     if query.around is not None and query.around in ordered:
         place = ordered.index(query.around)
@@ -160,7 +152,7 @@ def find(
     page = ordered[offset : offset + query.limit]
     texts = None if result is None else result.texts
     lines = [index.line(example, query.score, texts) for example in page]
-    return Found(len(ordered), offset, lines)
+    return {"total": len(ordered), "offset": offset, "examples": lines}
 
 
 def _check(index: ExampleIndex, query: Query) -> None:
@@ -177,62 +169,38 @@ def _check(index: ExampleIndex, query: Query) -> None:
         raise UsageError(f"outcome={query.outcome!r} needs 'against', the system to compare to")
 
 
-@attrs.frozen
-class _Fitting:
-    """Which examples pass the filters; names of the query are numbers of the index here."""
+def _rows_of(index: ExampleIndex, example: int, query: Query) -> tuple[list[int], int | None]:
+    """The rows that a query is about, and the row that they are compared with."""
+    rows = index.rows_by_system(example)
+    against = rows.get(index.systems.get(query.against or "", -1))
+    if query.system is not None:
+        rows = {n: row for n, row in rows.items() if n == index.systems[query.system]}
+    return list(rows.values()), against
 
-    index: ExampleIndex
-    query: Query
-    score: str | None
-    system: int | None
-    against: int | None
-    dataset: int | None
 
-    @classmethod
-    def of(cls, index: ExampleIndex, query: Query) -> _Fitting:
-        return cls(
-            index=index,
-            query=query,
-            score=query.score or index.main_score,
-            system=None if query.system is None else index.systems[query.system],
-            against=None if query.against is None else index.systems[query.against],
-            dataset=None if query.dataset is None else index.datasets[query.dataset],
-        )
+def _fits(index: ExampleIndex, example: int, query: Query) -> bool:
+    """Whether any row that the query is about passes its filters."""
+    score = query.score or index.main_score
+    rows, against = _rows_of(index, example, query)
+    theirs = None if against is None else index.value(against, score)
+    return any(_row_fits(index, row, query, score, theirs) for row in rows)
 
-    def examples(self) -> Iterator[int]:
-        query = self.query
-        asked = (query.system, query.status, query.outcome, query.low, query.high)
-        about_rows = any(value is not None for value in asked)
-        for example, (dataset, _, _) in enumerate(self.index.keys):
-            if self.dataset in (None, dataset) and (not about_rows or self._fits(example)):
-                yield example
 
-    def _fits(self, example: int) -> bool:
-        rows = self.index.rows_by_system(example)
-        other = rows.get(-1 if self.against is None else self.against)
-        theirs = None if other is None else self.index.value(other, self.score)
-        return any(
-            self._row_fits(position, theirs)
-            for system, position in rows.items()
-            if self.system in (None, system)
-        )
-
-    def _row_fits(self, position: int, theirs: float | None) -> bool:
-        query, value = self.query, self.index.value(position, self.score)
-        state = self.index.state(position, self.score)
-        if query.status is not None and state != _STATES[query.status]:
-            return False
-        if query.low is not None and (value is None or value < query.low):
-            return False
-        if query.high is not None and (value is None or value > query.high):
-            return False
-        if query.outcome is None:
-            return True
-        if value is None or theirs is None:
-            return False
-        return query.outcome == (
-            "same" if value == theirs else "better" if value > theirs else "worse"
-        )
+def _row_fits(
+    index: ExampleIndex, row: int, query: Query, score: str | None, theirs: float | None
+) -> bool:
+    value = index.value(row, score)
+    if query.status is not None and index.state(row, score) != _STATES[query.status]:
+        return False
+    if query.low is not None and (value is None or value < query.low):
+        return False
+    if query.high is not None and (value is None or value > query.high):
+        return False
+    if query.outcome is None:
+        return True
+    if value is None or theirs is None:
+        return False
+    return query.outcome == ("same" if value == theirs else "better" if value > theirs else "worse")
 
 
 def _ordered(index: ExampleIndex, examples: list[int], query: Query) -> list[int]:
@@ -251,16 +219,12 @@ def _ordered(index: ExampleIndex, examples: list[int], query: Query) -> list[int
 def _sorted_by(index: ExampleIndex, example: int, query: Query) -> float | None:
     """The mean over the rows that are asked about, or the difference; None without a value."""
     score = query.score or index.main_score
-    rows = index.rows_by_system(example)
-    against = rows.get(index.systems.get(query.against or "", -1))
-    if query.system is not None:
-        mine = rows.get(index.systems[query.system])
-        rows = {} if mine is None else {index.systems[query.system]: mine}
+    rows, against = _rows_of(index, example, query)
     if query.sort in ("score", "difference"):
-        values = [index.value(position, score) for position in rows.values()]
+        values = [index.value(row, score) for row in rows]
     else:
         column = index.output_tokens if query.sort == "tokens" else index.latency
-        values = [None if index.errored[p] else float(column[p]) for p in rows.values()]
+        values = [None if index.errored[row] else float(column[row]) for row in rows]
     present = [value for value in values if value is not None]
     if not present:
         return None
@@ -272,23 +236,17 @@ def _sorted_by(index: ExampleIndex, example: int, query: Query) -> float | None:
     return None if theirs is None else present[0] - theirs
 
 
-@attrs.frozen
-class Scan:
-    """A search in the texts of every example: its own, and those of its outputs and rows."""
-
-    index: ExampleIndex
-    result: EvalResult | None
-
-    def __call__(self, terms: Sequence[str]) -> set[int]:
-        return set.intersection(*map(self._find_examples, terms))
-
-    def _find_examples(self, term: str) -> set[int]:
-        places = set() if self.result is None else set(find_places(self.result, term))
-        return {
+def search(index: ExampleIndex, result: EvalResult | None, terms: Sequence[str]) -> set[int]:
+    """The examples of which the texts, those of outputs and rows included, have all terms."""
+    found = set(range(len(index.keys)))
+    for term in terms:
+        places = set() if result is None else set(find_places(result, term))
+        found &= {
             example
-            for example, positions in enumerate(self.index.rows_of)
-            if any(self.index.where(position) in places for position in positions)
+            for example in found
+            if any(index.where(position) in places for position in index.rows_of[example])
         }
+    return found
 
 
 _ROWS = """SELECT r.position, r.example_key, e.content, e.checksum, o.output, o.checksum,

@@ -65,7 +65,7 @@ def verdict_section(result: EvalResult, view: View) -> Markup | None:
 
 
 def _alone(result: EvalResult, view: View) -> list[Markup | str]:
-    """What can be said of a single system; nothing where there are several, or no score."""
+    """The statement on a single system; empty for several systems, or without a score."""
     quality = view.first("mean_score")
     if quality is None or quality.values[0] is None or len(view.systems) != 1:
         return []
@@ -103,7 +103,7 @@ def _has_bar(verdict: Verdict) -> bool:
 
 
 def _bar(verdict: Verdict, widest: float) -> Markup:
-    """What is kept, drawn; the sentence beside it says the same. Empty without a comparison."""
+    """The share of quality that is kept, as a bar. Empty without a comparison."""
     if not _has_bar(verdict):
         return tag("svg", viewBox=f"0 0 {_BAR} 18", class_="bar", aria_hidden="true")
 
@@ -184,7 +184,7 @@ def section_table(section: SectionView) -> Markup:
 
 
 def _meanings(told: Sequence[tuple[str, str]]) -> Markup | None:
-    """What columns mean, below their table."""
+    """The meanings of columns, below their table."""
     if not told:
         return None
     meanings = (

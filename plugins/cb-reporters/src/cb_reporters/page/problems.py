@@ -1,4 +1,4 @@
-"""What went wrong, by cause: rows that failed, and scores that could not be given."""
+"""Rows that failed and scores that are missing, by cause."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ _ASKED = {
     "executors": "--executor",
 }
 _ALL_OR_NONE = ("evaluators", "metrics")
-"""What is chosen as a whole where none is named: one that is named leaves the others out."""
+"""The kinds that are chosen as a whole: naming one component leaves the others out."""
 _GIVEN_IN_PYTHON = "given in Python"
 
 
@@ -164,7 +164,7 @@ def _spec(record: Mapping[str, Any]) -> str | None:
 
 
 def _sweep(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a record says of the sweep that it is a point of; empty for others."""
+    """The sweep that a record is a point of; empty for other records."""
     sweep = record.get("sweep")
     return sweep if isinstance(sweep, Mapping) else {}
 
@@ -212,7 +212,7 @@ def _defaults() -> dict[str, Any]:
 
 
 def environment_of(config: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
-    """What else there is to know of a run: its id, when, with which version."""
+    """The id of a run, its start, and the version of the core."""
     facts = (
         ("run", config.get("run_id")),
         ("started", config.get("started")),

@@ -90,7 +90,7 @@ def _merged(found: list[Any], renamed: list[dict[str, str]]) -> dict[str, Any]:
 def _records(
     first: EvalResult, second: EvalResult, kind: str, renamed: list[dict[str, str]]
 ) -> list[Any]:
-    """What both record of their components, those of systems by their new names, each once."""
+    """The component records of both, each once, those of systems with their new names."""
     found: list[Any] = []
     for result, new in zip((first, second), renamed, strict=True):
         recorded: Any = result.config.get(kind)

@@ -28,7 +28,7 @@ class Guard:
 
     @property
     def address(self) -> str:
-        """What the user opens."""
+        """The address that the user opens."""
         return f"http://{NAMES[0]}:{self.port}/{self.token}/"
 
     def refusal(self, headers: Mapping[str, str]) -> str | None:

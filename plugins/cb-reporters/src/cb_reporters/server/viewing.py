@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 
 from cb_reporters.page.document import render
-from cb_reporters.page.finding import Query, Scan, find
+from cb_reporters.page.finding import Query, find, search
 from cb_reporters.page.opening import open_example
 from cb_reporters.page.survey import Survey
 from cbcore.boundary import contained
@@ -39,7 +39,7 @@ class Opened:
 
     @property
     def shown(self) -> str:
-        """What its page is called; one of rows that were all read is another."""
+        """The version of its page, which changes when all rows were read."""
         if self.is_whole:
             return self.version
         is_read = self.survey.is_whole(self.result)
@@ -168,17 +168,17 @@ class Viewed:
         with self._lock:
             run = self._fresh()
             if not query.terms:
-                return find(run.survey.index, query, run.result).to_json()
+                return find(run.survey.index, query, run.result)
         hits = self._hits(run, query.terms)
         with self._lock:
-            return find(run.survey.index, query, run.result, lambda _: hits).to_json()
+            return find(run.survey.index, query, run.result, hits)
 
     def _hits(self, run: Opened, terms: Sequence[str]) -> set[int]:
-        """What a search finds, which takes a while in a large run: others may ask meanwhile."""
+        """The examples that a search finds. It takes a while in a large run, without the lock."""
         key = (run.shown, run.survey.n_read, tuple(terms))
         known = self._searched
         if known is None or known[0] != key:
-            known = self._searched = (key, Scan(run.survey.index, run.result)(terms))
+            known = self._searched = (key, search(run.survey.index, run.result, terms))
         return known[1]
 
     def example(self, parameters: Mapping[str, str]) -> dict[str, Any] | None:
@@ -199,7 +199,7 @@ class Viewed:
                 reading.join(_PATIENCE_S)
 
     def state(self) -> dict[str, Any]:
-        """What a page asks for that follows the run, or whose rows are still being read."""
+        """The state of the run, for a page that follows it or whose rows are still being read."""
         _, live = self._now()
         run = self._opened
         self._renew(run)
@@ -224,7 +224,7 @@ class Viewed:
         return self._glance is not None and run.live and len(run.result.rows) > self._rows_first
 
     def _shown(self) -> str:
-        """What the page that could be shown now is called."""
+        """The version of the page that could be shown now."""
         version, _ = self._now()
         run = self._opened
         return version if run is None or run.version != version else run.shown
