@@ -196,8 +196,7 @@ class Builder:
         else:
             with contextlib.suppress(ValueError):  # raised again when it is built
                 target = usercode.import_attribute(specs.own_code(spec.config or "")[0])
-        signature = signature_of(target) if callable(target) else None
-        return {} if signature is None else signature.parameters
+        return signature_of(target).parameters if callable(target) else {}
 
     def _notice_secrets(self, spec: Spec) -> None:
         """Remember secret parameters, to keep them out of what is written."""
@@ -241,7 +240,7 @@ class Builder:
             spec, mapping = _split_columns(spec, signature)
         plain = own.from_function(kind, spec, target, extra) if is_own else None
         new_name = None
-        takes_name = signature is not None and "name" in signature.parameters
+        takes_name = "name" in signature.parameters
         if plain is None and not takes_name and self.catalog.kind(kind).is_tested:
             params = dict(spec.params)
             new_name = params.pop("name", None)
@@ -251,7 +250,7 @@ class Builder:
             if plain is None:
                 bound = binding.bind(spec, target, extra=extra)
                 value = bound.make()
-                given = bound.named_arguments
+                given = bound.arguments
             else:
                 value, given = plain
             if kind == "dataset":
@@ -483,9 +482,9 @@ def owner_of(value: Any, catalog: Catalog) -> Owner | None:
     return None
 
 
-def _split_columns(spec: Spec, signature: inspect.Signature | None) -> tuple[Spec, dict[str, Any]]:
+def _split_columns(spec: Spec, signature: inspect.Signature) -> tuple[Spec, dict[str, Any]]:
     """A spec without the `…_column` parameters that its evaluator does not take, and those."""
-    known = {} if signature is None else signature.parameters
+    known = signature.parameters
     if any(p.kind is p.VAR_KEYWORD for p in known.values()):
         return spec, {}
     mapping = {}

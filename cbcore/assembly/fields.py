@@ -32,12 +32,12 @@ class Layout:
     unique_ids: bool = False
 
     @classmethod
-    def split_spec(cls, spec: Spec, signature: inspect.Signature | None) -> tuple[Spec, Layout]:
+    def split_spec(cls, spec: Spec, signature: inspect.Signature) -> tuple[Spec, Layout]:
         """A dataset's spec without the layout in it, and the layout.
 
         Parameters that the dataset has itself stay in the spec.
         """
-        own = signature.parameters if signature is not None else {}
+        own = signature.parameters
         columns = {}
         params = dict(spec.params)
         for name in spec.params:

@@ -98,12 +98,12 @@ def from_function(
         params = {key: value for key, value in spec.params.items() if key != "name"}
         spec = Spec(spec.name, None, params)
     bound = binding.bind(spec, target, extra=extra)
-    made = _in_role(kind, target, bound.keywords)
+    made = _in_role(kind, target, bound.arguments)
     if made is None:
         return None
     if name is not None:
         made.name = str(name)
-    return made, bound.named_arguments
+    return made, bound.arguments
 
 
 def with_name(kind: Kind, value: Any, name: str) -> Any:
@@ -161,16 +161,14 @@ def _in_role(kind: str, target: Any, keywords: Mapping[str, Any]) -> FromFunctio
         role = awaited
     function = functools.partial(target, **keywords) if keywords else target
     component = FromFunction(function, role, target.__name__)
-    signature = signature_of(target)
-    returned = signature.return_annotation if signature is not None else None
+    returned = signature_of(target).return_annotation
     if kind == "evaluator" and returned in (float, int, bool):
         component.emits = getattr(target, "emits", (target.__name__,))
     return component
 
 
 def _parameters(target: Any) -> Mapping[str, inspect.Parameter]:
-    signature = signature_of(target)
-    return signature.parameters if signature is not None else {}
+    return signature_of(target).parameters
 
 
 def _unwrap(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -95,8 +95,7 @@ class Case:
         ]
 
     def _parameters(self) -> dict[str, inspect.Parameter]:
-        signature = signature_of(self.target)
-        found = {} if signature is None else signature.parameters
+        found = signature_of(self.target).parameters
         return {
             name: parameter for name, parameter in found.items() if parameter.kind not in _VARIABLE
         }

@@ -16,14 +16,13 @@ import attrs
 from cb_suites.engine.prompts import LABELS, Document
 from cb_suites.engine.reading import Reading, after_marker, read_choice, read_choice_text
 from cb_suites.engine.untrusted import Check
-from cbcore.binding import make
+from cbcore.binding import check_parameters, make
 from cbcore.boundary import at_boundary
 from cbcore.exceptions import (
     DuplicateNameError,
     PluginContractError,
     UnknownComponentError,
 )
-from cbcore.introspection import signature_of
 from cbcore.names import near_matches
 from cbcore.plugins import Catalog, default_catalog
 from cbcore.specs import Spec
@@ -179,10 +178,7 @@ def make_format(
     with at_boundary(f"making the format {name!r}", broken):
         spec = Spec(name, params=dict(params or {}))
         if check is not None:
-            signature = signature_of(factory)
-            accepted = {} if signature is None else signature.parameters
-            for key, value in spec.params.items():
-                check(name, key, value, accepted[key].annotation if key in accepted else Any)
+            check_parameters(spec, factory, check)
         made = make(spec, factory)
     if not isinstance(made, Format):
         raise PluginContractError(
