@@ -17,7 +17,7 @@ from cbcore.assembly.fields import Layout, MappedDataset, check_own_data, read_t
 from cbcore.assembly.wiring import named_score, scores_of_task
 from cbcore.boundary import at_boundary, contained
 from cbcore.chains import Chain, Renamed, chain
-from cbcore.components import Built, Component, Owner
+from cbcore.components import KINDS, Built, Component, Kind, Owner
 from cbcore.exceptions import (
     CBError,
     MissingExtraError,
@@ -29,7 +29,6 @@ from cbcore.exceptions import (
 )
 from cbcore.introspection import function_name, public_attributes, signature_of
 from cbcore.json_data import to_json_safe
-from cbcore.kinds import KINDS, Kind
 from cbcore.plugins import Catalog, read_distributions
 from cbcore.plugins.manager import HookManager
 from cbcore.plugins.policy import PluginPolicy, check_evaluators

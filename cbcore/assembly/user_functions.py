@@ -10,8 +10,8 @@ from typing import Any
 
 from cbcore import binding
 from cbcore.chains import Renamed
+from cbcore.components import KINDS, Kind
 from cbcore.introspection import signature_of
-from cbcore.kinds import KINDS, Kind
 from cbcore.specs import Spec
 
 _ROLES: dict[str, tuple[str, str, int]] = {

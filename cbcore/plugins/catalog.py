@@ -13,7 +13,7 @@ import cbcore
 from cbcore import names
 from cbcore._logging import get_logger, log_info
 from cbcore.boundary import contained
-from cbcore.components import Component, Owner, import_target, registered
+from cbcore.components import KINDS, Component, Kind, Owner, import_target, registered
 from cbcore.exceptions import (
     DuplicateNameError,
     PluginContractError,
@@ -23,7 +23,6 @@ from cbcore.exceptions import (
     UsageError,
 )
 from cbcore.hookspecs import OFFERING
-from cbcore.kinds import KINDS, Kind
 from cbcore.plugins.descriptions import Descriptions
 from cbcore.plugins.installed import (
     CORE,

@@ -28,7 +28,7 @@ from cb_manage.directory import read_directory
 from cbcore import components, exceptions, hookspecs, protocols
 from cbcore.cli import cli
 from cbcore.cli.click_options import Settings
-from cbcore.kinds import KINDS, Kind
+from cbcore.components import KINDS, Kind
 from cbcore.names import canonical
 from cbcore.plugins import Catalog, read_distributions
 from cbcore.plugins.policy import PluginPolicy

@@ -15,8 +15,8 @@ from cbcore.assembly.user_functions import (
     likely_kind,
     with_name,
 )
+from cbcore.components import KINDS
 from cbcore.exceptions import ParameterError
-from cbcore.kinds import KINDS
 from cbcore.specs import Spec
 from cbcore.store.identity import Identities
 

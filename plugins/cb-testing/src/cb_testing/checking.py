@@ -14,9 +14,8 @@ from cb_testing.offline import no_network
 from cb_testing.report import Report, Verdict
 from cb_testing.rule_registry import RULES, load_rules, rules_for
 from cb_testing.subjects import Subject, subject_of
-from cbcore.components import Component
+from cbcore.components import Component, Kind
 from cbcore.exceptions import PluginContractError
-from cbcore.kinds import Kind
 
 for _name in (
     "imports",
