@@ -373,8 +373,24 @@ class Built:
     @property
     def tasks(self) -> Sequence[str]:
         """The tasks of a dataset, its main one first."""
-        described = self.component.described() if self.component else None
-        return getattr(self.value, "tasks", None) or (described.tasks if described else ())
+        return self.declared("tasks") or ()
+
+    @property
+    def main_score(self) -> str:
+        """The score that a dataset says it is judged by; empty if it does not."""
+        return str(self.declared("main_score") or "")
+
+    @property
+    def emits(self) -> tuple[str, ...]:
+        """The scores that an evaluator declares."""
+        return tuple(self.declared("emits") or ())
+
+    def declared(self, field: str) -> Any:
+        """What the value, or else its component, declares in a descriptive field."""
+        declared = getattr(self.value, field, None)
+        if not declared and self.component is not None:
+            declared = getattr(self.component.described(), field)
+        return declared
 
 
 registered: dict[tuple[str, str], Component] = {}

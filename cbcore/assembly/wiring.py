@@ -71,7 +71,7 @@ class Emitted(NamedTuple):
 
     @classmethod
     def by(cls, evaluators: Iterable[Built]) -> Emitted:
-        found = [emits_of(part) for part in evaluators]
+        found = [part.emits for part in evaluators]
         scores = tuple(score for of_one in found for score in of_one)
         return cls(scores, all(found), next(iter(found), ()))
 
@@ -143,14 +143,6 @@ def is_guess(score: str, evaluators: Sequence[Built]) -> bool:
     return score not in emitted.scores and not emitted.complete
 
 
-def named_score(dataset: Built) -> str:
-    """The score that a dataset itself says it is judged by; empty where it says none."""
-    named = getattr(dataset.value, "main_score", None)
-    if not named and dataset.component is not None:
-        named = dataset.component.described().main_score
-    return str(named or "")
-
-
 def scores_of_task(
     tasks: Sequence[str], evaluators: Iterable[tuple[Sequence[str], Sequence[str]]]
 ) -> list[str]:
@@ -162,15 +154,9 @@ def scores_of_task(
     return [emits[0] for applies_to, emits in evaluators if task in applies_to and emits]
 
 
-def _declared(evaluator: Built, field: str) -> Sequence[str]:
-    """What an evaluator, or else its component, declares in a field."""
-    component = evaluator.component.described() if evaluator.component else None
-    return getattr(evaluator.value, field, None) or getattr(component, field, None) or ()
-
-
 def _scores_of_task(dataset: Built, evaluators: Iterable[Built]) -> list[str]:
     declared = [
-        (_declared(evaluator, "applies_to"), emits_of(evaluator))
+        (evaluator.declared("applies_to") or (), evaluator.emits)
         for evaluator in evaluators
         if evaluator.component and evaluator.component.owner  # a plugin's
     ]
@@ -181,7 +167,7 @@ def _main_score(
     dataset: Built, evaluators: Sequence[Built], emitted: Emitted, warn: Callable[[str], None]
 ) -> str | None:
     """The score one dataset is judged by; None where nothing is emitted that could be meant."""
-    named = named_score(dataset)
+    named = dataset.main_score
     if not named:
         of_task = _scores_of_task(dataset, evaluators)
         if len(of_task) == 1:
@@ -212,10 +198,10 @@ def _only_one(evaluators: Sequence[Built], catalog: Catalog) -> str:
 
     Of several that were merely installed, which comes first is nothing a number may rest on.
     """
-    asked = [emits for one in evaluators if not one.is_automatic and (emits := emits_of(one))]
+    asked = [emits for one in evaluators if not one.is_automatic and (emits := one.emits)]
     if asked:
         return asked[0][0]
-    by_name = {one.name: emits for one in evaluators if (emits := emits_of(one))}
+    by_name = {one.name: emits for one in evaluators if (emits := one.emits)}
     if len(by_name) < 2:
         return next(iter(by_name.values()), (DEFAULT_SCORE_FIELD,))[0]
     listed = ", ".join(score for emits in by_name.values() for score in emits)
@@ -230,18 +216,13 @@ def _only_one(evaluators: Sequence[Built], catalog: Catalog) -> str:
 
 def _check_one_emits(score: str, evaluators: Iterable[Built]) -> None:
     """Refuse two automatic evaluators that both emit the main score."""
-    counted = Counter(e.name for e in evaluators if e.is_automatic and score in emits_of(e))
+    counted = Counter(e.name for e in evaluators if e.is_automatic and score in e.emits)
     if len(counted) > 1:
         raise UsageError(
             f"the score {score!r} is emitted by {' and '.join(counted)}, and quality can mean "
             "only one of them",
             hint="name evaluators with --evaluator, or leave a plugin out with --no-plugin",
         )
-
-
-def emits_of(evaluator: Built) -> tuple[str, ...]:
-    """The scores that an evaluator, or else its component, declares."""
-    return tuple(_declared(evaluator, "emits"))
 
 
 def check_score_fields(metrics: Sequence[Any], evaluators: Sequence[Built]) -> None:

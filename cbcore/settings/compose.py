@@ -17,7 +17,6 @@ from cbcore.assembly.wiring import (
     Data,
     check_score_fields,
     choose_score,
-    emits_of,
     is_guess,
     wire,
 )
@@ -300,7 +299,7 @@ def _find_scoring(benchmarks: Sequence[Benchmark], builder: Builder) -> list[Bui
     for benchmark in benchmarks:
         for evaluator in benchmark.evaluators:
             is_new = evaluator.record and id(evaluator.value) not in known
-            if is_new and benchmark.main_score in emits_of(evaluator):
+            if is_new and benchmark.main_score in evaluator.emits:
                 found[id(evaluator.value)] = evaluator
     return list(found.values())
 
