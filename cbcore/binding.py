@@ -132,8 +132,19 @@ def bind(
     return Bound(spec, target, {**offered, **arguments}, first)
 
 
-def make(spec: Spec, target: Callable[..., Any], *, extra: Mapping[str, Any] | None = None) -> Any:
-    """Bind and call: a component from a spec. What its factory refuses is a `ParameterError`."""
+def make(
+    spec: Spec,
+    target: Callable[..., Any],
+    *,
+    extra: Mapping[str, Any] | None = None,
+    check: Check | None = None,
+) -> Any:
+    """A component from a spec, whose parameters `check` may refuse.
+
+    If its factory refuses one, raises `ParameterError`.
+    """
+    if check is not None:
+        check_parameters(spec, target, check)
     return bind(spec, target, extra=extra).make()
 
 

@@ -16,7 +16,7 @@ import attrs
 from cb_suites.engine.prompts import LABELS, Document
 from cb_suites.engine.reading import Reading, after_marker, read_choice, read_choice_text
 from cb_suites.engine.untrusted import Check
-from cbcore.binding import check_parameters, make
+from cbcore.binding import make
 from cbcore.boundary import at_boundary
 from cbcore.exceptions import (
     DuplicateNameError,
@@ -177,9 +177,7 @@ def make_format(
     broken = functools.partial(PluginContractError, owner)
     with at_boundary(f"making the format {name!r}", broken):
         spec = Spec(name, params=dict(params or {}))
-        if check is not None:
-            check_parameters(spec, factory, check)
-        made = make(spec, factory)
+        made = make(spec, factory, check=check)
     if not isinstance(made, Format):
         raise PluginContractError(
             owner, f"the format {name!r} lacks one of name, ask(), show() and read()"
