@@ -53,7 +53,7 @@ def list_command(settings: Settings, kind: str | None, as_json: bool) -> None:
 
 def offered_records(catalog: Catalog, kinds: Iterable[str]) -> list[dict[str, Any]]:
     """What plugins offer of these kinds, for machines; what broken plugins would offer too."""
-    catalog.describe_all()
+    catalog.load_all(describe=True)
     records = [
         {**_record_component(component), "status": plugin.status}
         for kind in kinds
