@@ -351,7 +351,7 @@ class Built:
     """A component that is ready to use.
 
     - `record`: what results say of it; empty for what no result records.
-    - `component`: the one that it was made from by name.
+    - `component`: the one that it was made from by name, described.
     - `stages`: the parts of a chain.
     - `remake`: makes it again in a worker. Without it, the value itself is pickled.
     - `is_automatic`: for an evaluator that joined the run by itself. It passes over examples and
@@ -386,11 +386,8 @@ class Built:
         return tuple(self.declared("emits") or ())
 
     def declared(self, field: str) -> Any:
-        """What the value, or else its component, declares in a descriptive field."""
-        declared = getattr(self.value, field, None)
-        if not declared and self.component is not None:
-            declared = getattr(self.component.described(), field)
-        return declared
+        """The value of a descriptive field: of the object, or else of its component."""
+        return getattr(self.value, field, None) or getattr(self.component, field, None)
 
 
 registered: dict[tuple[str, str], Component] = {}

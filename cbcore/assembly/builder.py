@@ -128,7 +128,7 @@ class Builder:
         name = _tag_of(value) or called or wanted.default_label
         record = provenance.describe(described, name=name, component=component, given=given)
         record["spec"] = str(wanted)
-        built = Built(value, record, component)
+        built = Built(value, record, component and self.catalog.describe(component))
         if component is None:
             record["component"] = owner
         elif kind == "evaluator" and (emits := built.emits):

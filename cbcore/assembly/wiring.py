@@ -92,7 +92,7 @@ class Emitted(NamedTuple):
         listed = ", ".join(self.scores) if self.scores else "none, as no evaluator applies"
         raise UsageError(
             f"{where}: no evaluator of this run emits a score called {score!r}",
-            hint=names.asking(
+            hint=names.suggest(
                 names.near_matches(score, self.scores, limit=1), then=f"emitted: {listed}"
             ),
         )

@@ -124,7 +124,7 @@ def info_command(settings: Settings, name: str, kind: str | None, as_json: bool)
 def _find_all(catalog: Catalog, name: str, kind: str | None) -> list[Component]:
     """The components of that name. Several kinds may share it."""
     from cbcore.exceptions import UnknownComponentError
-    from cbcore.names import asking, near_matches
+    from cbcore.names import near_matches, suggest
 
     if kind:
         return [catalog.find(catalog.kind_of(kind), name).described()]
@@ -136,7 +136,7 @@ def _find_all(catalog: Catalog, name: str, kind: str | None) -> list[Component]:
             continue
     if not found:
         near = near_matches(name.rpartition("/")[2], {c.name for c in catalog.components()})
-        hint = asking(near, then="`cb list` shows what is installed")
+        hint = suggest(near, then="`cb list` shows what is installed")
         raise UnknownComponentError("component", name, near, hint=hint)
     return found
 
