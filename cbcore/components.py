@@ -381,6 +381,11 @@ class Built:
         return str(self.declared("main_score") or "")
 
     @property
+    def applies_to(self) -> Sequence[str]:
+        """The tasks that an evaluator scores."""
+        return self.declared("applies_to") or ()
+
+    @property
     def emits(self) -> tuple[str, ...]:
         """The scores that an evaluator declares."""
         return tuple(self.declared("emits") or ())

@@ -383,12 +383,11 @@ class Builder:
 
     def score_of_task(self, tasks: Sequence[str]) -> str | None:
         """The first score of the only installed evaluator that names the main task."""
-        declared = []
+        described = []
         for component in self.catalog.components("evaluator"):
             with contextlib.suppress(PluginError):  # reported where evaluators are chosen
-                described = self.catalog.describe(component)
-                declared.append((described.applies_to, described.emits))
-        scores = scores_of_task(tasks, declared)
+                described.append(self.catalog.describe(component))
+        scores = scores_of_task(tasks, described)
         return scores[0] if len(scores) == 1 else None
 
     def automatic_metrics(
