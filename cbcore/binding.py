@@ -125,7 +125,7 @@ def bind(
             )
         given[first] = spec.config
     arguments = {
-        name: _converted(spec, name, value, accepted.get(name, _ANY).annotation)
+        name: _convert_given(spec, name, value, accepted.get(name, _ANY).annotation)
         for name, value in given.items()
     }
     offered = {name: value for name, value in (extra or {}).items() if name in by_keyword}
@@ -176,7 +176,7 @@ def _unknown_parameter(spec: Spec, name: str, known: Collection[str]) -> Paramet
     return ParameterError(spec.name, f"has no parameter {name!r}", hint=hint(name, known, takes))
 
 
-def _converted(spec: Spec, name: str, value: Any, annotation: Any) -> Any:
+def _convert_given(spec: Spec, name: str, value: Any, annotation: Any) -> Any:
     try:
         if isinstance(value, list) and annotation in (int, float, bool, str):
             raise ValueError(f"{value!r} is a list, not a single value")

@@ -323,7 +323,7 @@ class Component:
             )
         return target
 
-    def described(self) -> Component:
+    def describe(self) -> Component:
         """This component with its empty descriptive fields read from the loaded target."""
         target = self.load()
         broken = functools.partial(PluginContractError, self.plugin)
@@ -373,24 +373,24 @@ class Built:
     @property
     def tasks(self) -> Sequence[str]:
         """The tasks of a dataset, its main one first."""
-        return self.declared("tasks") or ()
+        return self.get("tasks") or ()
 
     @property
     def main_score(self) -> str:
         """The score that a dataset says it is judged by; empty if it does not."""
-        return str(self.declared("main_score") or "")
+        return str(self.get("main_score") or "")
 
     @property
     def applies_to(self) -> Sequence[str]:
         """The tasks that an evaluator scores."""
-        return self.declared("applies_to") or ()
+        return self.get("applies_to") or ()
 
     @property
     def emits(self) -> tuple[str, ...]:
         """The scores that an evaluator declares."""
-        return tuple(self.declared("emits") or ())
+        return tuple(self.get("emits") or ())
 
-    def declared(self, field: str) -> Any:
+    def get(self, field: str) -> Any:
         """The value of a descriptive field: of the object, or else of its component."""
         return getattr(self.value, field, None) or getattr(self.component, field, None)
 

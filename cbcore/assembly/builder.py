@@ -122,7 +122,7 @@ class Builder:
         elif spec.config is not None or spec.params:
             raise ParameterError(owner, "is not a class or function, so it takes no parameters")
         if component is None:
-            value = own.with_name(self.catalog.kind(kind), value, called)
+            value = own.give_name(self.catalog.kind(kind), value, called)
         value = self._check(kind, value, owner)
         described = _without_columns(value)
         name = _tag_of(value) or called or wanted.default_label
@@ -255,7 +255,7 @@ class Builder:
 
     def _take_object(self, kind: str, value: Any) -> Built:
         value = own.as_component(kind, value)
-        value = own.with_name(self.catalog.kind(kind), value, type(value).__name__)
+        value = own.give_name(self.catalog.kind(kind), value, type(value).__name__)
         value = self._check(kind, value, None)
         if isinstance(value, StoredData | StoredSystem):
             return Built(value, value.record)

@@ -106,7 +106,7 @@ def from_function(
     return made, bound.arguments
 
 
-def with_name(kind: Kind, value: Any, name: str) -> Any:
+def give_name(kind: Kind, value: Any, name: str) -> Any:
     """An object that does what its kind has to, under a name if it has none itself."""
     if not kind.is_named or isinstance(getattr(value, "name", None), str):
         return value
@@ -116,7 +116,7 @@ def with_name(kind: Kind, value: Any, name: str) -> Any:
     return value
 
 
-def handed_arguments(kind: str, target: Any) -> tuple[str, ...]:
+def list_handed(kind: str, target: Any) -> tuple[str, ...]:
     """The parameters of a plain function that are not settings: the arguments of its method."""
     if _in_role(kind, target, {}) is None:
         return ()
@@ -124,7 +124,7 @@ def handed_arguments(kind: str, target: Any) -> tuple[str, ...]:
     return tuple(_parameters(target))[:n_handed]
 
 
-def likely_kind(target: Any) -> str | None:
+def guess_kind(target: Any) -> str | None:
     """The most likely kind of own code, by its methods or by the arguments of a function."""
     if inspect.isfunction(target):
         if not inspect.isgeneratorfunction(target):

@@ -127,11 +127,11 @@ def _find_all(catalog: Catalog, name: str, kind: str | None) -> list[Component]:
     from cbcore.names import near_matches, suggest
 
     if kind:
-        return [catalog.find(catalog.kind_of(kind), name).described()]
+        return [catalog.find(catalog.kind_of(kind), name).describe()]
     found = []
     for candidate in catalog.kinds:
         try:
-            found.append(catalog.find(candidate, name).described())
+            found.append(catalog.find(candidate, name).describe())
         except UnknownComponentError:
             continue
     if not found:
@@ -143,7 +143,7 @@ def _find_all(catalog: Catalog, name: str, kind: str | None) -> list[Component]:
 
 def _load_own_code(catalog: Catalog, path: str, kind: str | None) -> Component:
     """The user's own code. Its methods decide its kind."""
-    from cbcore.assembly.user_functions import likely_kind
+    from cbcore.assembly.user_functions import guess_kind
     from cbcore.components import Component
     from cbcore.exceptions import UsageError
     from cbcore.usercode import import_attribute
@@ -152,17 +152,17 @@ def _load_own_code(catalog: Catalog, path: str, kind: str | None) -> Component:
         target = import_attribute(path)
     except ValueError as error:
         raise UsageError(f"py:{path}: {error}") from error
-    found = catalog.kind_of(kind) if kind else likely_kind(target)
+    found = catalog.kind_of(kind) if kind else guess_kind(target)
     if found is None:
         raise UsageError(
             f"py:{path} is a {type(target).__name__}, which is no component",
             hint="a system has `process`, an evaluator `score`; --kind says what it is meant to be",
         )
-    return Component(kind=found, name="own-code", target=target).described()
+    return Component(kind=found, name="own-code", target=target).describe()
 
 
 def _record_fully(catalog: Catalog, component: Component, asked_as: str) -> dict[str, Any]:
-    from cbcore.assembly.user_functions import handed_arguments
+    from cbcore.assembly.user_functions import list_handed
     from cbcore.introspection import parameters_of
     from cbcore.json_data import to_json_safe
 
@@ -172,7 +172,7 @@ def _record_fully(catalog: Catalog, component: Component, asked_as: str) -> dict
     if asked_as.startswith("py:"):
         record |= {"name": asked_as, "plugin": "own code"}
         if component.kind != "dataset":
-            handed = handed_arguments(component.kind, target)
+            handed = list_handed(component.kind, target)
             parameters = [p for p in parameters if p.name not in handed]
     record["main_score"] = component.main_score or getattr(target, "main_score", None)
     record["published"] = getattr(target, "published", None)

@@ -278,7 +278,7 @@ class Catalog:
             for plugin in self.plugins:
                 if plugin.is_usable and plugin.hook_modules:
                     try:
-                        with self.descriptions.noting(plugin, "hook modules"):
+                        with self.descriptions.watch(plugin, "hook modules"):
                             self._hook_modules += _load_plugin(plugin)
                     except PluginError as error:
                         plugin.mark_broken(error)
@@ -469,7 +469,7 @@ def _read_plugin(distribution: Distribution, groups: dict[str, str]) -> Plugin:
     """The plugin of a distribution, with the entry points in these groups."""
     plugin = Plugin(distribution.name, distribution.version, distribution=distribution)
     owner = Owner(plugin.name, plugin.version)
-    for group, name, target in distribution.declared:
+    for group, name, target in distribution.entry_points:
         if group == HOOK_GROUP:
             plugin.hook_modules[name] = target
         elif group in groups:
@@ -483,7 +483,7 @@ def _read_plugin(distribution: Distribution, groups: dict[str, str]) -> Plugin:
     if distribution.problem:
         plugin.set_aside(State.BROKEN, distribution.problem, f"reinstall {plugin.name}")
     elif plugin.is_usable and not (plugin.components or plugin.hook_modules):
-        group = distribution.declared[0].group
+        group = distribution.entry_points[0].group
         plugin.set_aside(
             State.BROKEN,
             f"the entry-point group {group!r} is not one that cb reads",

@@ -59,24 +59,24 @@ class Descriptions:
     def describe(self, component: Component, plugin: Plugin | None) -> Component:
         """A component with its descriptive fields filled in. Raises `PluginError`."""
         if plugin is None or not isinstance(component.target, str) or not plugin.distribution.stamp:
-            return component.described()
+            return component.describe()
         components, key = self._record_of(plugin)["components"], _key(component)
         known = components.get(key)
         if known is not None and known["target"] == component.target:
             return Component(owner=Owner(plugin.name, plugin.version), **known)
-        with self.noting(plugin, key):
-            described = component.described()
+        with self.watch(plugin, key):
+            described = component.describe()
         components[key] = {name: getattr(described, name) for name in _FIELDS}
         self._changed.add(plugin.name)
         return described
 
     def load(self, component: Component, plugin: Plugin | None) -> Any:
         """Import the target of a component. Raises `PluginError`."""
-        with self.noting(plugin, _key(component)):
+        with self.watch(plugin, _key(component)):
             return component.load()
 
     @contextlib.contextmanager
-    def noting(self, plugin: Plugin | None, subject: str) -> Iterator[None]:
+    def watch(self, plugin: Plugin | None, subject: str) -> Iterator[None]:
         """Record how loading a part of a plugin goes: a component, or its hook modules."""
         try:
             yield

@@ -281,7 +281,7 @@ def _with_keys(name: str, begin: str, table: list[str]) -> str:
 
 def _plugin_key(option: PluginOption) -> str:
     """The line of a key that a plugin declares."""
-    component = option.component.described()
+    component = option.component.describe()
     taken = describe_type(option.load())
     meaning = component.summary.replace(" Repeatable.", "").replace("|", "\\|")
     return f"| `{option.key}` | {taken} | `{option.flag}` | {meaning} Of {component.plugin}. |"

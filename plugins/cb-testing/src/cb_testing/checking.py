@@ -99,7 +99,7 @@ def _component_verdicts(component: Component, kind: Kind, given: Given) -> Itera
         return
     yield apply("component-described")
     with contextlib.suppress(PluginContractError):
-        case.component = component.described()
+        case.component = component.describe()
     with no_network() as attempts, contextlib.closing(case):
         verdicts = [apply("component-made")]
         if verdicts[-1].status == "passed":

@@ -150,7 +150,7 @@ class Catalogue:
         key = (kind, spec.name)
         if key not in self._found:
             try:
-                self._found[key] = self.catalog.find(kind, spec.name).described()
+                self._found[key] = self.catalog.find(kind, spec.name).describe()
             except UnknownComponentError as error:
                 package = next(iter(self.catalog.packages_offering(kind, spec.name)), "")
                 self._found[key] = Need(kind, spec.name, package, near=error.near)
