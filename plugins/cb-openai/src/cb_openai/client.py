@@ -139,7 +139,9 @@ class ChatClient:
                         raise
                     retries += 1
                 lost += error.may_be_billed and not error.usage
-                wait_s = self.retry.wait_s(error, retries=max(1, retries))
+                wait_s = self.retry.wait_s(
+                    error, retries=max(1, retries), is_serving=line.limit.is_serving
+                )
                 is_for_room = is_crowded or error.status == 429
             if is_for_room:
                 with waiting():
@@ -170,7 +172,7 @@ class ChatClient:
             self._log(error.outcome, error.request_id, error.status, started, retries)
             raise
         else:
-            line.limit.succeeded()
+            line.limit.succeeded(entered)
         finally:
             line.limit.leave()
         reply = Reply(

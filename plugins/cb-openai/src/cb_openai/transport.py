@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import io
-import json
 import os
 import re
 import time
@@ -19,6 +18,7 @@ import attrs
 from cb_openai.dialects import excerpt
 from cb_openai.errors import BadReplyError, EndpointError, Outcome, StatusError, TransportError
 from cb_openai.streams import Assembly, StreamedReply
+from cbcore.json_data import from_json
 
 if TYPE_CHECKING:
     import aiohttp
@@ -186,7 +186,8 @@ def _ended_with_its_connection(response: aiohttp.ClientResponse) -> Iterator[Non
 async def _whole(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
     chunks = []
     size = 0
-    while chunk := await response.content.readany():
+    while not response.content.at_eof():
+        chunk = await response.content.readany()
         size += len(chunk)
         if size > max_bytes:
             raise _too_large(response, max_bytes)
@@ -235,8 +236,8 @@ def decoded(response: Response) -> Mapping[str, Any]:
 
 def _json(response: Response) -> dict[str, Any]:
     try:
-        data = json.loads(response.body)
-    except (ValueError, RecursionError) as error:
+        data = from_json(response.body)
+    except ValueError as error:
         raise _unreadable(response, error) from error
     if not isinstance(data, dict):
         kind = type(data).__name__
@@ -244,7 +245,7 @@ def _json(response: Response) -> dict[str, Any]:
     return data
 
 
-def _unreadable(response: Response, error: Exception) -> BadReplyError:
+def _unreadable(response: Response, error: ValueError) -> BadReplyError:
     if _HTML.match(response.body):
         return _page(response)
     if not response.body.strip():
@@ -257,8 +258,9 @@ def _unreadable(response: Response, error: Exception) -> BadReplyError:
         return BadReplyError(
             Outcome.UNEXPECTED, "the reply is a stream of events, which was not asked for"
         )
-    told = "nested too deeply" if isinstance(error, RecursionError) else excerpt(str(error))
-    return BadReplyError(Outcome.INVALID_JSON, f"the reply is not valid JSON: {told}")
+    return BadReplyError(
+        Outcome.INVALID_JSON, f"the reply is not valid JSON: {excerpt(str(error))}"
+    )
 
 
 def _page(response: Response) -> BadReplyError:
