@@ -6,13 +6,14 @@ that is known of such replies (refusals, filters, truncation, secrets) holds for
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 from cb_openai.dialects import text_of
 from cb_openai.errors import Outcome, TransportError
-from cbcore.json_data import from_json, to_json
+from cbcore.json_data import to_json
 
 _DONE = b"[DONE]"
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
@@ -213,8 +214,8 @@ class StreamedReply:
             self.is_over = True
             return
         try:
-            event = from_json(data)
-        except ValueError:
+            event = json.loads(data)
+        except (ValueError, RecursionError):
             event = None
         if not isinstance(event, Mapping) or event.get("error"):
             self._instead = data

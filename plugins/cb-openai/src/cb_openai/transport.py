@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import io
+import json
 import os
 import re
 import time
@@ -18,7 +19,6 @@ import attrs
 from cb_openai.dialects import excerpt
 from cb_openai.errors import BadReplyError, EndpointError, Outcome, StatusError, TransportError
 from cb_openai.streams import Assembly, StreamedReply
-from cbcore.json_data import from_json
 
 if TYPE_CHECKING:
     import aiohttp
@@ -236,8 +236,8 @@ def decoded(response: Response) -> Mapping[str, Any]:
 
 def _json(response: Response) -> dict[str, Any]:
     try:
-        data = from_json(response.body)
-    except ValueError as error:
+        data = json.loads(response.body)
+    except (ValueError, RecursionError) as error:
         raise _unreadable(response, error) from error
     if not isinstance(data, dict):
         kind = type(data).__name__
@@ -245,7 +245,7 @@ def _json(response: Response) -> dict[str, Any]:
     return data
 
 
-def _unreadable(response: Response, error: ValueError) -> BadReplyError:
+def _unreadable(response: Response, error: Exception) -> BadReplyError:
     if _HTML.match(response.body):
         return _page(response)
     if not response.body.strip():
@@ -258,9 +258,8 @@ def _unreadable(response: Response, error: ValueError) -> BadReplyError:
         return BadReplyError(
             Outcome.UNEXPECTED, "the reply is a stream of events, which was not asked for"
         )
-    return BadReplyError(
-        Outcome.INVALID_JSON, f"the reply is not valid JSON: {excerpt(str(error))}"
-    )
+    told = "nested too deeply" if isinstance(error, RecursionError) else excerpt(str(error))
+    return BadReplyError(Outcome.INVALID_JSON, f"the reply is not valid JSON: {told}")
 
 
 def _page(response: Response) -> BadReplyError:
