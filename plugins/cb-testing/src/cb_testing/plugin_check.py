@@ -78,7 +78,7 @@ def check_project(folder: Path) -> Checked:
 
 def _check(distribution: Distribution, installed: Mapping[str, str], subject: str) -> Checked:
     found = list(check_distribution(distribution, installed))
-    if not distribution.declared:
+    if not distribution.entry_points:
         fix = 'add [project.entry-points."cb.systems"], or that of another kind'
         found.append(Finding("entry-points", "error", distribution.name, "it offers nothing", fix))
     checked = Checked(distribution.name, distribution.version, found)
