@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cbcore.boundary import contained
-from cbcore.chains import USAGE_FIELDS, add_turns, count_tokens
 from cbcore.components import describe_exception, described_value
 from cbcore.contexts import FORMS, is_same
+from cbcore.costs import add_turns, count_tokens, usage_of
 from cbcore.exceptions import ProcessError, ScoringError
 from cbcore.json_data import to_json_safe
 from cbcore.results import EvalRow, Scored
@@ -116,7 +116,7 @@ class RowMaker:
         metadata = output.get("metadata")
         if metadata is not None and isinstance(metadata, Mapping):
             row.metadata.update(_make_plain(metadata))
-        if "usage" in output or "stage_usage" in output or "api_usage" in output:
+        if "stage_usage" in output or usage_of(output):
             self._add_usage(row, example, output)
         replies = output.get("turn_responses")
         if replies is not None:
@@ -126,11 +126,8 @@ class RowMaker:
         self, row: EvalRow, example: Mapping[str, Any], output: Mapping[str, Any]
     ) -> None:
         """What endpoints counted: of the answer by name, of all else as what it took."""
-        usages = [
-            add_turns(output[field])
-            for field in USAGE_FIELDS
-            if output.get(field) and output[field] != example.get(field)
-        ]
+        usage = usage_of(output)
+        usages = [add_turns(usage)] if usage and usage != usage_of(example) else []
         stages = output.get("stage_usage")
         if output.get("response") is not None or output.get("tool_calls"):
             for usage in usages:

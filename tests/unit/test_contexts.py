@@ -106,7 +106,7 @@ def test_ids_and_titles_of_a_list_are_kept():
     ],
 )
 def test_evaluators_read_the_sent_context_in_both_forms(given, output, read):
-    assert complete_output(given, output) == read
+    assert complete_output(output, pass_on(given, output)) == read
 
 
 def test_a_history_ends_with_the_question_once():
