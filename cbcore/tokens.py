@@ -8,18 +8,25 @@ not a command.
 from __future__ import annotations
 
 import functools
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from cbcore.contexts import context_of
+from cbcore.contexts import context_of, text_of
 from cbcore.texts import context_twin
 
 __all__ = ("DEFAULT_ENCODING", "Encoding", "Words")
 
 DEFAULT_ENCODING = "o200k_base"
-TEXT_FIELDS = ("context", "question", "turns")
+TEXT_FIELDS = ("context", "question", "turns", "tools")
 """The fields of an example that a model sees."""
+
+_STRUCTURED = ("tools", "tool_calls", "function_call")
+"""Definitions of tools and calls of them. A model sees their names and arguments, as JSON."""
+
+_MEDIA = frozenset({"image", "audio", "video", "file", "document"})
+"""Content parts with one of these words in their type, such as `image_url` and `input_audio`."""
 
 _UNSEEN_KEYS = frozenset(
     {"role", "type", "id", "answer", "answers", "gold", "label", "labels", "tags", "metadata"}
@@ -134,30 +141,59 @@ class TokenCounter:
         """
         total = 0
         for field in self.text_fields:
-            value = example.get(field)
+            value = _find_value(example, field)
             if type(value) is str:
                 total += self.count(value)
-                continue
-            if value is None and field == "context":
-                value = (
-                    example.get("messages") if "contexts" not in example else context_of(example)
-                )
-            if value is not None:
-                total += self._count_nested(value)
+            elif value is not None:
+                total += self._count_nested(value, field)
         if "context" in self.text_fields and context_twin(example) in self.text_fields:
             total -= self._count_nested(example["context"])
         return total
 
-    def _count_nested(self, value: Any) -> int:
+    def count_media(self, example: Mapping[str, Any]) -> int:
+        """The number of images, recordings and files in the text fields: their tokens are unknown."""
+        values = [_find_value(example, field) for field in self.text_fields if field != "tools"]
+        return sum(_count_media(value) for value in values if type(value) is not str)
+
+    def _count_nested(self, value: Any, key: Any = None) -> int:
         """The tokens of text inside lists, chat messages and documents, without ids and gold."""
+        if key in _STRUCTURED and value and not isinstance(value, str):
+            if key == "tool_calls" and isinstance(value, list | tuple):
+                value = [call.get("function", call) for call in value if isinstance(call, Mapping)]
+            value = json.dumps(value, ensure_ascii=False, default=str)
         if isinstance(value, str):
             return self.count(value)
+        if _is_media(value, key):
+            return 0
         if isinstance(value, Mapping):
             return sum(
-                self._count_nested(item)
-                for key, item in value.items()
-                if key not in _UNSEEN_KEYS and not str(key).endswith("_id")
+                self._count_nested(item, name)
+                for name, item in value.items()
+                if name not in _UNSEEN_KEYS and not str(name).endswith("_id")
             )
-        if isinstance(value, list | tuple):
-            return sum(map(self._count_nested, value))
-        return 0
+        return sum(map(self._count_nested, value)) if isinstance(value, list | tuple) else 0
+
+
+def _find_value(example: Mapping[str, Any], field: str) -> Any:
+    """A text field; the context in the form that the example has."""
+    value = example.get(field)
+    if value is None and field == "context":
+        return example.get("messages") if "contexts" not in example else context_of(example)
+    return value
+
+
+def _is_media(value: Any, key: Any) -> bool:
+    """Whether a value is an image, a recording or a file of a message, and not a document's text."""
+    if not isinstance(value, Mapping):
+        return False
+    kind = value.get("type")
+    words = kind.split("_") if isinstance(kind, str) and text_of(value) is None else ()
+    return key == "audio" or not _MEDIA.isdisjoint(words)
+
+
+def _count_media(value: Any, key: Any = None) -> int:
+    if _is_media(value, key):
+        return 1
+    if isinstance(value, Mapping):
+        return sum(_count_media(v, name) for name, v in value.items() if name not in _STRUCTURED)
+    return sum(map(_count_media, value)) if isinstance(value, list | tuple) else 0

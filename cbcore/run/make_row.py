@@ -15,7 +15,7 @@ from cbcore.exceptions import ProcessError, ScoringError
 from cbcore.json_data import to_json_safe
 from cbcore.results import EvalRow, Scored
 from cbcore.results.causes import RETURNED, TRACEBACK
-from cbcore.results.eval_row import CHANGED
+from cbcore.results.eval_row import CHANGED, UNCOUNTED
 from cbcore.run.scorers import Scorer, describe_missing, explain_unscored
 from cbcore.secrets import hide
 from cbcore.stats import CLUSTER
@@ -77,6 +77,8 @@ class RowMaker:
     def _fill(self, row: EvalRow, attempt: Attempt) -> None:
         example, output = attempt.example.data, attempt.output
         row.input_tokens = self._counter.visible(example)
+        if n_uncounted := self._counter.count_media(example):
+            row.metadata[UNCOUNTED] = n_uncounted
         row.error = attempt.error
         if row.error is not None or output is None:
             if isinstance(attempt.raised, ProcessError):
