@@ -41,6 +41,9 @@ _CACHE_LIMIT = 1 << 16
 _PIECE = 1 << 18
 """Characters that are encoded together: the encoder returns a list of 54 bytes per token."""
 
+_LONGEST_PIECE = 1 << 20
+"""Where a text has no end of a word for so long, it is cut anyway. That may cost a token."""
+
 _WORD_END = re.compile(r"\w(?= )")
 """No token of `_SEPARABLE` encodings holds a word character and a space behind it."""
 
@@ -85,10 +88,12 @@ class Encoding:
 
 def _split_between_words(text: str) -> Iterator[str]:
     start = 0
-    while found := _WORD_END.search(text, start + _PIECE):
-        yield text[start : found.end()]
-        start = found.end()
-    yield text[start:]
+    while start < len(text):
+        end = start + _LONGEST_PIECE
+        if found := _WORD_END.search(text, start + _PIECE, end):
+            end = found.end()
+        yield text[start:end]
+        start = end
 
 
 def o200k_base() -> Encoding:

@@ -87,6 +87,17 @@ def test_long_texts_are_counted_in_pieces(monkeypatch):
     assert pieces == ["some words, and", " some more; words"]
 
 
+@pytest.mark.parametrize("text", ["a" * 3_000_000, "中" * 3_000_000])
+def test_a_long_text_without_spaces_is_counted_in_pieces_too(monkeypatch, text):
+    """An endpoint may send one: encoded whole, it would take ninety bytes per character."""
+    encoder = Encoding()
+    pieces = []
+    monkeypatch.setattr(encoder, "_encode", lambda piece: pieces.append(piece) or [])
+    encoder.count(text)
+    assert "".join(pieces) == text
+    assert max(map(len, pieces)) <= 2**20
+
+
 @pytest.mark.parametrize(
     ("make", "name"), [(o200k_base, "o200k_base"), (cl100k_base, "cl100k_base"), (Words, "words")]
 )
