@@ -158,7 +158,7 @@ _SHORTEST_FIELD = 4
 
 
 def _find_credentials(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    """What in a text looks like a credential, or is named like a secret, and where it is."""
+    """The credentials in a text, by their look or their name, and where they are."""
     end = 0
     while (name := _NAME.search(text, end)) is not None:
         end = name.end()
