@@ -157,8 +157,12 @@ class TokenCounter:
 
     def count_media(self, example: Mapping[str, Any]) -> int:
         """The number of images, recordings and files in the text fields: their tokens are unknown."""
-        values = [_find_value(example, field) for field in self.text_fields if field != "tools"]
-        return sum(_count_media(value) for value in values if type(value) is not str)
+        count = 0
+        for field in self.text_fields:
+            value = _find_value(example, field)
+            if value is not None and type(value) is not str and field != "tools":
+                count += _count_media(value)
+        return count
 
     def _count_nested(self, value: Any, key: Any = None) -> int:
         """The tokens of text inside lists, chat messages and documents, without ids and gold."""
