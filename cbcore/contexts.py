@@ -12,7 +12,15 @@ from typing import Any
 
 from cbcore.texts import rewrite_twin
 
-__all__ = ("FORMS", "content_of", "context_of", "history_of", "pass_on", "text_of")
+__all__ = (
+    "FORMS",
+    "content_of",
+    "context_of",
+    "count_media",
+    "history_of",
+    "pass_on",
+    "text_of",
+)
 
 FORMS = ("context", "contexts", "messages")
 """The fields that hold a context."""
@@ -22,6 +30,11 @@ _READABLE = {
     "contexts": "a list of texts or mappings with a text",
     "messages": "a list of messages",
 }
+STRUCTURED = ("tools", "tool_calls", "function_call")
+"""Definitions of tools and calls of them. A model sees their names and arguments, as JSON."""
+
+_MEDIA = frozenset({"image", "audio", "video", "file", "document"})
+"""Content parts with one of these words in their type, such as `image_url` and `input_audio`."""
 _BETWEEN = "\n\n"
 _TEXT_KEYS = ("text", "content", "page_content")
 
@@ -159,15 +172,38 @@ def is_same(value: Any, other: Any) -> bool:
 
 
 def content_of(message: Mapping[str, Any]) -> str:
-    """The text of a message; parts that are not text, and tool calls, as JSON."""
+    """The text of a message. An image, a recording or a file is its type, as `[image_url]`.
+
+    Tool calls, and other parts that are not text, are JSON.
+    """
     content = message.get("content")
     parts = content if isinstance(content, list | tuple) else [content]
     texts = []
     for part in (*parts, message.get("tool_calls") or None):
         text = part.get("text") if isinstance(part, Mapping) else part
+        if is_media(part):
+            text = f"[{part.get('type')}]"
         if part is not None:
             texts.append(text if isinstance(text, str) else _write_json(part))
     return _BETWEEN.join(texts)
+
+
+def is_media(value: Any, key: Any = None) -> bool:
+    """Whether a value is an image, a recording or a file of a message, and not a document's text."""
+    if not isinstance(value, Mapping):
+        return False
+    kind = value.get("type")
+    words = kind.split("_") if isinstance(kind, str) and text_of(value) is None else ()
+    return key == "audio" or not _MEDIA.isdisjoint(words)
+
+
+def count_media(value: Any, key: Any = None) -> int:
+    """The number of images, recordings and files in messages or parts of them."""
+    if is_media(value, key):
+        return 1
+    if isinstance(value, Mapping):
+        return sum(count_media(v, name) for name, v in value.items() if name not in STRUCTURED)
+    return sum(map(count_media, value)) if isinstance(value, list | tuple) else 0
 
 
 def _write_json(value: Any) -> str:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from cbcore.contexts import context_of, text_of
+from cbcore.contexts import STRUCTURED, context_of, count_media, is_media
 from cbcore.texts import context_twin
 
 __all__ = ("DEFAULT_ENCODING", "Encoding", "Words")
@@ -21,12 +21,6 @@ __all__ = ("DEFAULT_ENCODING", "Encoding", "Words")
 DEFAULT_ENCODING = "o200k_base"
 TEXT_FIELDS = ("context", "question", "turns", "tools")
 """The fields of an example that a model sees."""
-
-_STRUCTURED = ("tools", "tool_calls", "function_call")
-"""Definitions of tools and calls of them. A model sees their names and arguments, as JSON."""
-
-_MEDIA = frozenset({"image", "audio", "video", "file", "document"})
-"""Content parts with one of these words in their type, such as `image_url` and `input_audio`."""
 
 _UNSEEN_KEYS = frozenset(
     {"role", "type", "id", "answer", "answers", "gold", "label", "labels", "tags", "metadata"}
@@ -161,18 +155,18 @@ class TokenCounter:
         for field in self.text_fields:
             value = _find_value(example, field)
             if value is not None and type(value) is not str and field != "tools":
-                count += _count_media(value)
+                count += count_media(value)
         return count
 
     def _count_nested(self, value: Any, key: Any = None) -> int:
         """The tokens of text inside lists, chat messages and documents, without ids and gold."""
-        if key in _STRUCTURED and value and not isinstance(value, str):
+        if key in STRUCTURED and value and not isinstance(value, str):
             if key == "tool_calls" and isinstance(value, list | tuple):
                 value = [call.get("function", call) for call in value if isinstance(call, Mapping)]
             value = json.dumps(value, ensure_ascii=False, default=str)
         if isinstance(value, str):
             return self.count(value)
-        if _is_media(value, key):
+        if is_media(value, key):
             return 0
         if isinstance(value, Mapping):
             return sum(
@@ -189,20 +183,3 @@ def _find_value(example: Mapping[str, Any], field: str) -> Any:
     if value is None and field == "context":
         return example.get("messages") if "contexts" not in example else context_of(example)
     return value
-
-
-def _is_media(value: Any, key: Any) -> bool:
-    """Whether a value is an image, a recording or a file of a message, and not a document's text."""
-    if not isinstance(value, Mapping):
-        return False
-    kind = value.get("type")
-    words = kind.split("_") if isinstance(kind, str) and text_of(value) is None else ()
-    return key == "audio" or not _MEDIA.isdisjoint(words)
-
-
-def _count_media(value: Any, key: Any = None) -> int:
-    if _is_media(value, key):
-        return 1
-    if isinstance(value, Mapping):
-        return sum(_count_media(v, name) for name, v in value.items() if name not in _STRUCTURED)
-    return sum(map(_count_media, value)) if isinstance(value, list | tuple) else 0
