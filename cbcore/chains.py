@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cbcore.components import describe_exception
+from cbcore.boundary import describe_exception
 from cbcore.contexts import FORMS, find_unreadable, is_same, pass_on, returned_forms
 from cbcore.costs import add_turns, count_tokens, read_cost, usage_of
 from cbcore.exceptions import CBError, ProcessError
