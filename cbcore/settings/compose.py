@@ -105,28 +105,12 @@ def compose(
     )
 
 
-def parse_specs(settings: RunSettings) -> None:
-    """Replace texts that name components by specs; a system becomes a list of its stages."""
-    settings.systems = [_parse(Spec.parse_chain, one) for one in settings.systems]
-    settings.datasets = [_parse(Spec.parse_dataset, one) for one in settings.datasets]
-    for name in ("evaluators", "added_evaluators", "metrics", "added_metrics"):
-        if (wanted := getattr(settings, name)) is not None:
-            setattr(settings, name, [_parse(Spec.parse, one) for one in wanted])
-    settings.tokenizer = _parse(Spec.parse, settings.tokenizer)
-    settings.executor = _parse(Spec.parse, settings.executor)
-
-
-def _parse(parse: Callable[[str], Any], wanted: Any) -> Any:
-    return parse(wanted) if isinstance(wanted, str) else wanted
-
-
 def configure(settings: RunSettings, options: Mapping[PluginOption, Any], builder: Builder) -> None:
-    """Parse specs, let plugins change the settings, then freeze them.
+    """Let plugins change the settings, then freeze them.
 
     A plugin that fails refuses the run if one of its options was given. Else a warning names it, and
     its hooks are left out.
     """
-    parse_specs(settings)
     settings.plugin_options = {option.key: value for option, value in options.items()}
     builder.offered = _fill(settings, options)
     systems = list(settings.systems)
@@ -140,7 +124,6 @@ def configure(settings: RunSettings, options: Mapping[PluginOption, Any], builde
             raise PluginContractError(plugin, f"cb_configure failed: {reason}")
         builder.warn(f"cb_configure of {plugin} failed, so this run goes without it: {reason}")
         builder.hooks.leave_out(plugin)
-    parse_specs(settings)  # what plugins added as texts
     builder.offered = _fill(settings, options)
     settings.fail_fast = settings.fail_fast or settings.on_error == "raise"
     settings.select += select_examples(settings)

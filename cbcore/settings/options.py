@@ -20,6 +20,7 @@ from typing import Any, Literal
 import attrs
 
 from cbcore.exceptions import CBError, UsageError
+from cbcore.specs import Spec
 
 __all__ = ("options_of",)
 
@@ -87,7 +88,7 @@ class Option:
         except ValueError as error:
             raise UsageError(f"{flag} {error}") from None
         if self.type is dict:
-            return self.check(dict(values), flag)
+            return dict(values)
         return self.check(values if self.many else values[0], flag)
 
     def convert(self, value: Any) -> Any:
@@ -137,9 +138,11 @@ class Setting(Option):
     - `key`: how run files call it, by default as its field; None if they cannot set it.
     - `aliases`: further flags, keys and keywords that `--help` does not show.
     - `implied`: the value of a flag that is given without one.
+    - `kind`: the kind of component that it names. Texts become specs; a system's, its stages.
     """
 
     flags: tuple[str, ...] = ()
+    kind: str = ""
     implied: str | None = None
     key: str | None = None
     aliases: tuple[str, ...] = ()
@@ -151,7 +154,7 @@ class Setting(Option):
         return tuple(alias.lstrip("-").replace("-", "_") for alias in self.aliases)
 
 
-def option(*flags: str, help: str, default: Any = None, **facts: Any) -> Any:  # noqa: A002
+def option(*flags: str, help: str = "", default: Any = None, **facts: Any) -> Any:  # noqa: A002
     """A field of an attrs class that is an option. `facts` are further attributes of `Setting`.
 
     The annotation of the field gives the type, whether there are many, and the choices. Components
@@ -175,8 +178,17 @@ def options_of(declaring: type) -> Mapping[str, Setting]:
             kind = facts.get("type", str)
             facts.setdefault("metavar", _METAVARS.get(kind))
             facts.setdefault("recorded", kind is not object)  # components have their own records
+            if named := facts.get("kind"):
+                facts["parse"] = functools.partial(parse_spec, named)
             found[field.name] = Setting(name=field.name, **facts)
     return found
+
+
+def parse_spec(kind: str, text: str) -> Any:
+    """The spec of a component of this kind; of a system, the list of its stages."""
+    if kind == "system":
+        return Spec.parse_chain(text)
+    return Spec.parse_dataset(text) if kind == "dataset" else Spec.parse(text)
 
 
 def _read_annotation(annotation: Any) -> dict[str, Any]:

@@ -272,8 +272,6 @@ class _Reader:
 
     def _move_output(self, text: str) -> str:
         """`FORMAT=FILE`, or a file that gives the format by its suffix."""
-        if "=" not in text and ":" not in text and Path(text).suffix:
-            return self._move_path(text)
         _, file = parse_output(text)
         return text.removesuffix(file) + self._move_path(file) if file else text
 
