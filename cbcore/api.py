@@ -4,7 +4,7 @@ result afterwards: report it, and ask its metrics again."""
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-__all__ = ("execute", "hooks_of", "make_settings", "open_run")  # the others are names of `cbcore`
+__all__ = ("hooks_of", "make_settings", "open_run")  # the others are names of `cbcore`
 
 
 def _with_settings(function: _Function) -> _Function:
@@ -65,11 +65,6 @@ def evaluate(
     dataset: Any = None,
     evaluators: Sequence[Any] | None = None,
     metrics: Sequence[Any] | None = None,
-    max_examples: int | None = None,
-    progress: bool = True,
-    text_fields: Iterable[str] | None = None,
-    max_workers: int | None = None,
-    cache_dir: str | Path | None = None,
     **settings: Any,
 ) -> EvalResult:
     """Run systems on a dataset, score what they return, and sum it up.
@@ -88,18 +83,8 @@ def evaluate(
     stops it; both carry the finished rows in `.result`.
     """
     catalog = default_catalog()
-    given: dict[str, Any] = {
-        "systems": systems,
-        "dataset": dataset,
-        "evaluators": evaluators,
-        "metrics": metrics,
-        "max_examples": max_examples,
-        "progress": progress,
-        "text_fields": text_fields,
-        "max_workers": max_workers,
-        "cache_dir": cache_dir,
-    }
-    return execute(make_settings(given | settings, catalog), catalog)
+    given = {"systems": systems, "dataset": dataset, "evaluators": evaluators, "metrics": metrics}
+    return compose(make_settings(given | settings, catalog), catalog).run()
 
 
 def make_settings(keywords: Mapping[str, Any], catalog: Catalog) -> RunSettings:
@@ -127,17 +112,12 @@ async def aevaluate(*arguments: Any, **keywords: Any) -> EvalResult:
     return await asyncio.to_thread(evaluate, *arguments, **keywords)
 
 
-def execute(settings: RunSettings, catalog: Catalog | None = None) -> EvalResult:
-    """Compose a run and run it, with a live display if there is a terminal to show it on."""
-    return compose(settings, catalog).run()
-
-
 def rescore(
     run: SavedRun,
     evaluators: Sequence[Any],
-    *,
     cache_dir: str | Path,
     catalog: Catalog,
+    *,
     argv: list[str] | None = None,
 ) -> EvalResult:
     """Score the stored outputs of a run with other evaluators. No system is called.
@@ -193,7 +173,7 @@ def rescore(
         },
         **{name: run.settings[name] for name in kept if name in run.settings},
     )
-    return execute(settings, catalog)
+    return compose(settings, catalog).run()
 
 
 def _datasets(dataset: Any) -> list[Any]:

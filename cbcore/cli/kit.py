@@ -10,12 +10,11 @@ result, and exit codes for errors.
 """
 
 from cbcore.cli.click_options import Settings, pass_settings, shared_options
-from cbcore.cli.console import clean, echo, echo_columns, echo_json, exiting
+from cbcore.cli.console import clean, echo, echo_columns, echo_json, exit_codes
 from cbcore.cli.list_commands import offered_records
-from cbcore.cli.reports import execute_and_report
+from cbcore.cli.reports import report_result
 from cbcore.cli.run_command import benchmark_command
 from cbcore.cli.saved_run_commands import cache_option, output_option
-from cbcore.plugins.policy import tool_table
 
 __all__ = [
     "Settings",
@@ -25,11 +24,10 @@ __all__ = [
     "echo",
     "echo_columns",
     "echo_json",
-    "execute_and_report",
-    "exiting",
+    "exit_codes",
     "offered_records",
     "output_option",
     "pass_settings",
+    "report_result",
     "shared_options",
-    "tool_table",
 ]

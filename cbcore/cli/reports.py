@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import signal
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -23,14 +23,19 @@ from cbcore.exceptions import (
     ReportError,
     RunError,
     RunStoppedError,
+    UnknownComponentError,
     UsageError,
 )
 from cbcore.secrets import hide
+from cbcore.settings.run_settings import DEFAULT_CACHE_DIR
+from cbcore.specs import Spec, parse_output
 
 if TYPE_CHECKING:
     from cbcore.assembly.builder import Builder
+    from cbcore.plugins import Catalog
     from cbcore.results import EvalResult
     from cbcore.results.causes import Cause
+    from cbcore.settings.run_settings import RunSettings
 
 _DEFAULT = "table"
 _MOST_CAUSES = 5
@@ -51,35 +56,67 @@ class Output:
     added: bool = False
 
 
-def make_outputs(settings: Settings, wanted: Sequence[str] | None) -> list[Output]:
+@contextlib.contextmanager
+def report_result(
+    settings: Settings, wanted: Sequence[str] | None, asked: RunSettings | None = None
+) -> Iterator[Callable[[EvalResult], None]]:
+    """Around a run: report the result that the yielded function gets, as `--output` asks.
+
+    Reporters are built before the run. What the run prints goes to standard error. A run that ends
+    early is reported, too; if it was `asked` to store its outputs, the error names `cb resume`.
+    Raises for a result that is of no use, such as one without rows.
+    """
+    outputs = make_outputs(settings, wanted, asked)
+    results: list[EvalResult] = []
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield results.append
+    except RunStoppedError as stopped:
+        if (result := stopped.result) is not None:
+            if result.rows:
+                with contextlib.suppress(ReportError):  # printed, and not why the run ended
+                    write_reports(result, outputs)
+            if asked is not None and asked.cache_dir is not None:
+                command = f"cb resume {result.config['run_id']}"
+                if str(asked.cache_dir) != DEFAULT_CACHE_DIR:
+                    command += f" --cache-dir {shlex.quote(str(asked.cache_dir))}"
+                before = f"{stopped.hint.rstrip('.')}. " if stopped.hint else ""
+                stopped.hint = f"{before}Continue it with `{command}`."
+        raise
+    for result in results:
+        write_reports(result, outputs)
+        _raise_if_incomplete(result)
+
+
+def make_outputs(
+    settings: Settings, wanted: Sequence[str] | None, asked: RunSettings | None = None
+) -> list[Output]:
     """The reporters of a command, and where they write.
 
-    The table is printed too, unless another report is printed or `--quiet` is given.
+    The table is printed too, unless another report is printed or `--quiet` is given. One error
+    names all that is missing, components of the run that is `asked` for included.
     """
     from cbcore.assembly.builder import Builder
 
     builder = Builder(settings.catalog())
-    outputs = [_make_output(builder, text) for text in wanted or ()]
-    is_shown = any(output.path is None for output in outputs)
-    is_due = not outputs or not (is_shown or settings.verbosity < 0)
-    offered = builder.catalog.list_known("reporter")  # no table, if its plugins are left out
-    if is_due and any(one.name == _DEFAULT for one in offered):
-        table = _make_output(builder, _DEFAULT)
-        outputs.insert(0, attrs.evolve(table, added=bool(outputs)))
+    try:
+        outputs = [_make_output(builder, text) for text in wanted or ()]
+    except UnknownComponentError as error:
+        components = asked.components() if asked else ()
+        builder.require_all([*components, (error.kind, Spec(error.name))])
+        raise
+    is_printed = any(output.path is None for output in outputs)
+    if not outputs or not (is_printed or settings.verbosity < 0):
+        with contextlib.suppress(UnknownComponentError):  # no plugin has a table
+            table = builder.build("reporter", _DEFAULT).value
+            outputs.insert(0, Output(table, added=bool(outputs)))
     builder.catalog.descriptions.save()
     return outputs
 
 
 def _make_output(builder: Builder, text: str) -> Output:
-    from cbcore.specs import Spec, parse_output
-
-    file: str | None
-    if name := _find_reporter(builder, text):
-        spec = Spec(name)
-        file = text
-    else:
-        spec, file = parse_output(text)
-    reporter = builder.build("reporter", spec).value
+    spec, file = parse_output(text)
+    reporter = builder.build("reporter", spec or _find_reporter(builder.catalog, text)).value
     if file:
         try:
             # Absolute now, since components may change the working folder.
@@ -96,39 +133,30 @@ def _make_output(builder: Builder, text: str) -> Output:
     return Output(reporter)
 
 
-def _find_reporter(builder: Builder, text: str) -> str | None:
-    """The reporter for an `--output` that is a file name; None if it is a format.
-
-    If several write this kind of file, the reporter of the plugin that offers the table is used.
-    """
-    ending = Path(text).suffix.removeprefix(".").lower()
-    if not ending or "=" in text or text.startswith("py:"):
-        return None
-    known: set[str] = set()
-    for list_reporters in (builder.catalog.list_known, builder.catalog.components):
-        reporters = list_reporters("reporter")  # first without those that only hook modules offer
-        found = [one for one in reporters if one.name == ending]
-        for one in [] if found else reporters:
-            with contextlib.suppress(PluginError):
-                extension = builder.catalog.describe(one).extension.lower()
-                known.add(f".{extension}")
-                if extension == ending:
-                    found.append(one)
-        if found:
-            break
-    if len(found) > 1:
-        usual = {one.plugin for one in reporters if one.name == _DEFAULT}
-        found = [one for one in found if one.plugin in usual] or found
+def _find_reporter(catalog: Catalog, file: str) -> str:
+    """The reporter for a file, by its ending. Of several, that of the plugin that has the table."""
+    ending = Path(file).suffix[1:].lower()
+    offered = catalog.components("reporter")
+    usual = {one.plugin for one in offered if one.name == _DEFAULT}
+    found = [one for one in offered if one.name == ending]
+    known = {ending}
+    for one in [] if found else offered:
+        with contextlib.suppress(PluginError):
+            extension = catalog.describe(one).extension.lower()
+            known.add(extension)
+            found += [one] * (extension == ending)
+    found = [one for one in found if one.plugin in usual] or found
     if len(found) == 1:
         return found[0].qualified_name
     if found:
         raise UsageError(
-            f"{text!r} can be written by {' and '.join(one.name for one in found)}",
-            hint=f"say which: --output {found[0].name}={text}",
+            f"{file!r} can be written by {' and '.join(one.name for one in found)}",
+            hint=f"say which: --output {found[0].name}={file}",
         )
+    endings = ", ".join(f".{one}" for one in sorted(known - {"", ending}))
     raise UsageError(
-        f"no installed reporter writes files that end in .{ending}: {text!r}",
-        hint=f"endings that are known: {', '.join(sorted(known - {'.'}))}; or write FORMAT={text}",
+        f"no installed reporter writes files that end in .{ending}: {file!r}",
+        hint=f"endings that are known: {endings}; or write FORMAT={file}",
     )
 
 
@@ -164,53 +192,6 @@ def replace_file(path: Path) -> Iterator[Path]:
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
-
-
-def execute_and_write(execute: Callable[[], EvalResult], outputs: Sequence[Output]) -> None:
-    """Execute a run and write its reports, also if it ends early.
-
-    Ctrl-C, SIGTERM and SIGHUP end the run with the rows that are finished.
-    """
-    with stop_on_signals():
-        try:
-            with contextlib.redirect_stdout(sys.stderr):
-                result = execute()
-        except RunStoppedError as stopped:
-            if stopped.result is not None and stopped.result.rows:
-                with contextlib.suppress(ReportError):  # printed, and not why the run ended
-                    write_reports(stopped.result, outputs)
-                    stopped.hint = stopped.hint or "The reports cover them."
-            raise
-        write_reports(result, outputs)
-        _raise_if_incomplete(result)
-
-
-def execute_and_report(
-    settings: Settings, execute: Callable[[], EvalResult], outputs: Sequence[str]
-) -> None:
-    """Execute a run and write the reports that `--output` names, also if it ends early."""
-    execute_and_write(execute, make_outputs(settings, outputs))
-
-
-@contextlib.contextmanager
-def stop_on_signals() -> Iterator[None]:
-    """Around a run: Ctrl-C, SIGTERM and SIGHUP raise KeyboardInterrupt, a second one ends the process."""
-    handled = [signal.SIGINT, signal.SIGTERM]
-    # A run that is started with `nohup` outlives the terminal.
-    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        handled.append(signal.SIGHUP)
-
-    def stop(*_: object) -> None:
-        for number in handled:
-            signal.signal(number, signal.SIG_DFL)
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, stop) for number in handled}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def write_reports(result: EvalResult, outputs: Sequence[Output]) -> None:
@@ -256,21 +237,20 @@ def write_reports(result: EvalResult, outputs: Sequence[Output]) -> None:
 
 def _write(result: EvalResult, output: Output) -> None:
     reporter = output.reporter
-    path = output.path
+    text = None
     with contextlib.redirect_stdout(sys.stderr):
-        if path is not None and hasattr(reporter, "write"):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with replace_file(path) as place:
-                reporter.write(result, place)
-            return
-        # Text of models may hold code points that no file can: they become question marks.
-        text = hide(reporter.render(result)).encode("utf-8", "replace").decode()
-    if path is None:
-        click.echo(text.rstrip("\n"))
+        if output.path is None or not hasattr(reporter, "write"):
+            # Text of models may hold code points that no file can: they become question marks.
+            text = hide(reporter.render(result)).encode("utf-8", "replace").decode()
+    if output.path is None:
+        click.echo((text or "").rstrip("\n"))
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replace_file(path) as place:
-        place.write_text(text, encoding="utf-8")
+    output.path.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.redirect_stdout(sys.stderr), replace_file(output.path) as place:
+        if text is None:
+            reporter.write(result, place)
+        else:
+            place.write_text(text, encoding="utf-8")
 
 
 def _print_causes(result: EvalResult) -> None:
@@ -340,12 +320,13 @@ def _raise_if_incomplete(result: EvalResult) -> None:
             raise DataError(f"there is no row; the first that failed: {reasons[0]}")
         raise DataError("the dataset is empty: there is nothing to report")
     errors = [row.error for row in rows if row.error is not None]
+    stopped = result.config.get("stopped", {})
+    problems = [f"{system} was stopped: {reason}" for system, reason in stopped.items()]
     if len(errors) == len(rows):
-        hint = "--max-errors none runs all examples." if result.config.get("stopped") else None
-        raise RunError(f"every row errored; the first: {errors[0]}", hint=hint)
-    if stopped := result.config.get("stopped"):
-        problems = [f"{system} was stopped: {reason}" for system, reason in stopped.items()]
-        raise RunError("\n".join(problems), hint="--max-errors none runs all examples.")
+        problems = [f"every row errored; the first: {errors[0]}"]
+    if problems:
+        hint = "--max-errors none runs all examples." if stopped else None
+        raise RunError("\n".join(problems), hint=hint)
     if result.metrics and not any(hasattr(metric, "score_field") for metric in result.metrics):
         return  # metrics were chosen, and none of them is about a score
     score = result.config["score_field"]

@@ -14,8 +14,8 @@ from cbcore.cli.kit import (
     clean,
     pass_settings,
     shared_options,
-    tool_table,
 )
+from cbcore.plugins.policy import tool_table
 
 if TYPE_CHECKING:
     from cb_compare.gating import Gate
