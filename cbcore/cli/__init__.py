@@ -17,7 +17,8 @@ from cbcore.cli.click_options import (
     describe,
     shared_options,
 )
-from cbcore.cli.console import clean, exit_codes
+from cbcore.cli.console import exit_codes
+from cbcore.texts import clean
 
 if TYPE_CHECKING:
     from cbcore.components import Component

@@ -10,11 +10,12 @@ result, and exit codes for errors.
 """
 
 from cbcore.cli.click_options import Settings, pass_settings, shared_options
-from cbcore.cli.console import clean, echo, echo_columns, echo_json, exit_codes
+from cbcore.cli.console import echo, echo_columns, echo_json, exit_codes
 from cbcore.cli.list_commands import offered_records
 from cbcore.cli.reports import report_result
 from cbcore.cli.run_command import benchmark_command
 from cbcore.cli.saved_run_commands import cache_option, output_option
+from cbcore.texts import clean
 
 __all__ = [
     "Settings",

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cbcore.cli.click_options import Settings, pass_settings, shared_options
-from cbcore.cli.console import clean, echo, echo_columns, echo_json
+from cbcore.cli.console import echo, echo_columns, echo_json
 from cbcore.names import plural
 from cbcore.specs import Spec
+from cbcore.texts import clean
 
 if TYPE_CHECKING:
     from cbcore.components import Component
@@ -174,11 +175,10 @@ def _record_fully(catalog: Catalog, component: Component, asked_as: str) -> dict
         if component.kind != "dataset":
             handed = handed_arguments(component.kind, target)
             parameters = [p for p in parameters if p.name not in handed]
-    record["main_score"] = component.main_score or getattr(target, "main_score", None)
-    record["published"] = getattr(target, "published", None)
     for name in ("main_score", "published"):
-        if not (record[name] and isinstance(record[name], str)):
-            del record[name]
+        value = getattr(component, name, None) or getattr(target, name, None)
+        if value and isinstance(value, str):
+            record[name] = value
     record["parameters"] = [
         {
             "name": parameter.name,
@@ -198,7 +198,8 @@ def _make_example(
     """A command that uses the component: offline if possible."""
     kind = catalog.kind(component.kind)
     spec = component.qualified_name if "/" in asked_as else component.name
-    spec = asked_as if asked_as.startswith("py:") else spec
+    if asked_as.startswith("py:"):
+        spec = asked_as
     own = getattr(component.load(), "example", None)
     if isinstance(own, str):
         spec = shlex.quote(own)

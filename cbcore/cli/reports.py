@@ -7,6 +7,7 @@ import errno
 import os
 import shlex
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ import attrs
 import click
 
 from cbcore.cli.click_options import Settings
-from cbcore.cli.console import abandon_output, clean, echo
+from cbcore.cli.console import abandon_output, echo
 from cbcore.exceptions import (
     DataError,
     NothingScoredError,
@@ -29,6 +30,7 @@ from cbcore.exceptions import (
 from cbcore.secrets import hide
 from cbcore.settings.run_settings import DEFAULT_CACHE_DIR
 from cbcore.specs import Spec, parse_output
+from cbcore.texts import clean
 
 if TYPE_CHECKING:
     from cbcore.assembly.builder import Builder
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
 
 _DEFAULT = "table"
 _MOST_CAUSES = 5
-_INDENT = "    "
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -66,6 +67,9 @@ def report_result(
     early is reported, too; if it was `asked` to store its outputs, the error names `cb resume`.
     Raises for a result that is of no use, such as one without rows.
     """
+    from cbcore._logging import show_plugin_loggers
+
+    show_plugin_loggers()
     outputs = make_outputs(settings, wanted, asked)
     results: list[EvalResult] = []
     try:
@@ -265,14 +269,18 @@ def _print_causes(result: EvalResult) -> None:
         return
     causes = causes_of(result.rows)
     errors = [cause for cause in causes if cause.kind == "error"]
-    if errors:
-        n_failed = sum(cause.count for cause in errors)
-        _list_causes(f"{n_failed:,} of {len(result.rows):,} rows failed:", errors)
+    n_failed = sum(cause.count for cause in errors)
     missing = [cause for cause in causes if cause.kind == "missing"]
-    if failed := [cause for cause in missing if cause.is_failure]:
-        _list_causes("Scores are missing because an evaluator failed:", failed)
-    if others := [cause for cause in missing if not cause.is_failure]:
-        _list_causes("Scores are missing:", others)
+    for title, listed in (
+        (f"{n_failed:,} of {len(result.rows):,} rows failed:", errors),
+        (
+            "Scores are missing because an evaluator failed:",
+            [cause for cause in missing if cause.is_failure],
+        ),
+        ("Scores are missing:", [cause for cause in missing if not cause.is_failure]),
+    ):
+        if listed:
+            _list_causes(title, listed)
 
 
 def _list_causes(title: str, causes: list[Cause]) -> None:
@@ -281,24 +289,21 @@ def _list_causes(title: str, causes: list[Cause]) -> None:
     groups: dict[tuple[str, str], list[Cause]] = {}  # of scores that are missing in the same rows
     for cause in causes:
         groups.setdefault((cause.reason, str(cause.systems)), []).append(cause)
+    listed = list(groups.values())
     echo(title, err=True)
-    for group in list(groups.values())[:_MOST_CAUSES]:
+    for group in listed[:_MOST_CAUSES]:
         cause = group[0]
         where = f"example {cause.example_id!r}" + (f" of {cause.dataset}" if cause.dataset else "")
-        missing = f"no {_join_names([one.score for one in group])}: " if cause.score else ""
+        names = ", ".join(one.score for one in group[:_MOST_CAUSES])
+        n_more = len(group) - _MOST_CAUSES
+        missing = f"no {names}{f' and {n_more} more' * (n_more > 0)}: " if cause.score else ""
         line = f"{cause.count:,} × {missing}{cause.reason} (first: {where}, {cause.system})"
         echo(f"  {clean(line)}", err=True)
         if cause.traceback and is_verbose():
-            echo("\n".join(_INDENT + line for line in cause.traceback.split("\n")), err=True)
-    if left := list(groups.values())[_MOST_CAUSES:]:
+            echo(textwrap.indent(cause.traceback, "    "), err=True)
+    if left := listed[_MOST_CAUSES:]:
         n_rows = sum(group[0].count for group in left)
         echo(f"  {n_rows:,} × {len(left):,} other reasons", err=True)
-
-
-def _join_names(scores: list[str]) -> str:
-    shown = ", ".join(scores[:_MOST_CAUSES])
-    n_more = len(scores) - _MOST_CAUSES
-    return f"{shown} and {n_more} more" if n_more > 0 else shown
 
 
 def _raise_if_incomplete(result: EvalResult) -> None:

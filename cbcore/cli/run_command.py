@@ -6,7 +6,6 @@ import contextlib
 import gc
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 
 _ORDER = "cbcore.order_of_flags"
-_ARGUMENTS = "cbcore.arguments"
+_FLAGS = "cbcore.flags_of_plugins"
 _AFTER = "datasets"
 """The flag behind which `--help` shows the flags of plugins."""
 
@@ -52,7 +51,7 @@ class RunCommand(click.Command):
 
     @_pause_gc()
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta[_ARGUMENTS] = list(args)
+        ctx.meta[_FLAGS] = plugin_flags(ctx, args)
         try:
             # Twice, as click sorts by flag what it passes on, and systems stay in their order.
             ctx.meta[_ORDER] = [p.name for p in self.make_parser(ctx).parse_args(list(args))[2]]
@@ -62,7 +61,7 @@ class RunCommand(click.Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         params = super().get_params(ctx)
-        added = plugin_flags(ctx, ctx.meta.get(_ARGUMENTS, ()))
+        added = ctx.meta.get(_FLAGS) or plugin_flags(ctx, ())
         place = next((i for i, param in enumerate(params) if param.name == _AFTER), -1) + 1
         return [*params[:place], *added, *params[place:]]
 
@@ -133,14 +132,13 @@ def _read_settings(settings: Settings, run_file: str | None, flags: dict[str, An
     from cbcore.settings.plugin_options import keys_by_word, plugin_options
     from cbcore.usercode import import_module
 
-    settings.configure_logging()
     of_plugins = keys_by_word(plugin_options(settings.catalog().plugins))
     of_core = {w: o.name for o in options_of(RunSettings).values() for w in (o.name, *o.words)}
     given: dict[str, Any] = {"cache_dir": DEFAULT_CACHE_DIR}
     if run_file is not None:
-        from cbcore.settings.run_file import read_run_file
+        from cbcore.settings.run_file import find_run_file, read_run_file
 
-        path, folder = _find_run_file(settings, run_file)
+        path, folder = find_run_file(run_file, settings.catalog())
         given |= read_run_file(path, plugin_keys=of_plugins, folder=folder)
     typed = click.get_current_context().meta.get(_ORDER, [])
     order = []
@@ -168,28 +166,6 @@ def _read_settings(settings: Settings, run_file: str | None, flags: dict[str, An
         except ValueError as error:
             raise UsageError(f"--import {module}: {error}") from error
     return asked
-
-
-def _find_run_file(settings: Settings, run_file: str) -> tuple[Path, Path | None]:
-    """The run file of a path, or of a name that a plugin offers; then the folder of its paths."""
-    from cbcore.exceptions import PluginContractError, UnknownComponentError, UsageError
-    from cbcore.names import is_valid
-    from cbcore.settings.run_file import RunFile
-
-    path = Path(run_file)
-    if path.suffix or path.exists() or not is_valid(run_file):
-        return path, None
-    try:
-        component = settings.catalog().find("run_file", run_file)
-    except UnknownComponentError as error:
-        raise UsageError(
-            f"There is no file {run_file!r}, and no plugin offers a run file of this name.",
-            hint=error.hint,
-        ) from error
-    offered: object = component.load()
-    if not isinstance(offered, RunFile):
-        raise PluginContractError(component.plugin, f"{component.target} is not a RunFile")
-    return offered.path, Path()
 
 
 def _dry_run(asked: RunSettings, catalog: Catalog) -> None:

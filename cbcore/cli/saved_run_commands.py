@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cbcore.cli.click_options import Settings, pass_settings, setting_flags, shared_options
-from cbcore.cli.console import clean, echo, echo_columns, echo_json
+from cbcore.cli.console import echo, echo_columns, echo_json
 from cbcore.cli.list_commands import json_flag
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.settings.options import options_of
 from cbcore.settings.run_settings import DEFAULT_CACHE_DIR, RunSettings
+from cbcore.texts import clean
 
 if TYPE_CHECKING:
     from cbcore.store.saved_runs import SavedRun
@@ -321,7 +322,6 @@ def report_command(settings: Settings, /, run: str, cache_dir: str, outputs: lis
     from cbcore.api import open_run
     from cbcore.cli.reports import make_outputs, write_reports
 
-    settings.configure_logging()
     made = make_outputs(settings, outputs)
     write_reports(open_run(run, cache_dir), made)
 
@@ -402,7 +402,6 @@ def rescore_command(
     from cbcore.cli.reports import report_result
     from cbcore.store.saved_runs import find_saved
 
-    settings.configure_logging()
     saved = find_saved(run, cache_dir)
     with report_result(settings, outputs) as report:
         report(rescore(saved, evaluators, cache_dir, settings.catalog(), argv=sys.argv[1:]))

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from cbcore.cli.kit import Settings, cache_option, pass_settings, shared_options
+from cbcore.cli.kit import cache_option, shared_options
 
 
 @click.command(
@@ -54,8 +54,7 @@ from cbcore.cli.kit import Settings, cache_option, pass_settings, shared_options
 @click.option("--json", "as_json", is_flag=True, help="A JSON object, for machines.")
 @cache_option
 @shared_options
-@pass_settings
-def command(settings: Settings, /, runs: tuple[str, ...], **chosen: Any) -> None:
+def command(runs: tuple[str, ...], **chosen: Any) -> None:
     """Compare the systems of one run with its baseline, or the same systems in two runs.
 
     A RUN is an id, the beginning of only one, `latest`, `latest~1`, or the path of a saved result.
@@ -69,7 +68,6 @@ def command(settings: Settings, /, runs: tuple[str, ...], **chosen: Any) -> None
     from cbcore.api import open_run
     from cbcore.exceptions import UsageError
 
-    settings.configure_logging()
     if len(runs) > 2:
         raise UsageError(f"{len(runs)} runs were named", hint="name one, or two to compare")
     if len(runs) == 2 and (chosen["baseline"] is not None or chosen["all_pairs"]):

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cbcore.cli.kit import (
-    Settings,
     cache_option,
     clean,
-    pass_settings,
     shared_options,
 )
 from cbcore.plugins.policy import tool_table
@@ -56,8 +54,7 @@ def _rule_option(flag: str, example: str, told: str) -> Callable[..., Any]:
 @click.option("--json", "as_json", is_flag=True, help="A JSON object, for machines.")
 @cache_option
 @shared_options
-@pass_settings
-def command(settings: Settings, /, run: str, outputs: tuple[str, ...], **chosen: Any) -> None:
+def command(run: str, outputs: tuple[str, ...], **chosen: Any) -> None:
     """Hold a run to rules, and exit with 9 when one is broken.
 
     Rules are given by flags, in [tool.cb.gate] of pyproject.toml, or in a YAML file. RUN and the
@@ -69,7 +66,6 @@ def command(settings: Settings, /, run: str, outputs: tuple[str, ...], **chosen:
     from cbcore.api import open_run
     from cbcore.exceptions import ConfigError, GateError
 
-    settings.configure_logging()
     wanted = check_outputs(outputs, FORMATS, as_json=chosen["as_json"])
     where = chosen["rules"] or _TABLE
     data: Any = read_file(where) if chosen["rules"] else tool_table().get("gate", {})

@@ -56,7 +56,6 @@ def command(
     from cb_compare.merging import merge
     from cbcore.store.saved_runs import saved_runs
 
-    settings.configure_logging()
     catalog = settings.catalog()
     with report_result(settings, outputs) as report:
         result = merge(runs, cache_dir=cache_dir, catalog=catalog, argv=sys.argv[1:], **chosen)
