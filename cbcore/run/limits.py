@@ -13,7 +13,7 @@ from cbcore.run.scorers import describe_missing
 
 if TYPE_CHECKING:
     from cbcore.run.pair import Attempt
-    from cbcore.settings import RunSettings
+    from cbcore.settings.run_settings import RunSettings
 
 SAME_ERRORS = 10
 """A system whose first examples all fail with the same error is stopped after so many."""

@@ -30,7 +30,7 @@ from cbcore.tokens import TokenCounter
 
 if TYPE_CHECKING:
     from cbcore.run.workers import Workers
-    from cbcore.settings import RunSettings
+    from cbcore.settings.run_settings import RunSettings
 
 
 class Runner:
