@@ -41,21 +41,14 @@ def _with_settings(function: _Function) -> _Function:
     signature = inspect.signature(function)
     *own, _ = signature.parameters.values()
     fields = attrs.fields_dict(RunSettings)
-    settings = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=()
-            if option.many and fields[name].default is not None
-            else fields[name].default,
-            annotation=fields[name].type,
-        )
-        for name, option in options_of(RunSettings).items()
-        if option.keyword and name not in {*signature.parameters, "datasets"}
-    ]
-    function.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[*own, *settings]
-    )
+    for name, option in options_of(RunSettings).items():
+        if option.keyword and name not in {*signature.parameters, "datasets"}:
+            default = fields[name].default
+            if option.many and default is not None:
+                default = ()
+            kind = inspect.Parameter.KEYWORD_ONLY
+            own.append(inspect.Parameter(name, kind, default=default, annotation=fields[name].type))
+    function.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
     return function
 
 
@@ -97,7 +90,7 @@ def make_settings(keywords: Mapping[str, Any], catalog: Catalog) -> RunSettings:
     of_plugins = keys_by_word(plugin_options(catalog.plugins)) if unknown else {}
     for name in unknown:
         if name not in of_plugins:
-            taken = [*inspect.signature(evaluate).parameters, *of_plugins.values()]
+            taken = [*known, *of_plugins.values()]
             suggestion = hint(name, taken, "", lead=". ", shown=repr)
             raise TypeError(f"evaluate() got an unexpected keyword argument {name!r}{suggestion}")
     named["datasets"] = _datasets(named.get("datasets"))

@@ -11,7 +11,7 @@ result, and exit codes for errors.
 
 from cbcore.cli.click_options import Settings, pass_settings, shared_options
 from cbcore.cli.console import echo, echo_columns, echo_json, exit_codes
-from cbcore.cli.list_commands import offered_records
+from cbcore.cli.list_commands import describe_offers
 from cbcore.cli.reports import report_result
 from cbcore.cli.run_command import benchmark_command
 from cbcore.cli.saved_run_commands import cache_option, output_option
@@ -22,11 +22,11 @@ __all__ = [
     "benchmark_command",
     "cache_option",
     "clean",
+    "describe_offers",
     "echo",
     "echo_columns",
     "echo_json",
     "exit_codes",
-    "offered_records",
     "output_option",
     "pass_settings",
     "report_result",

@@ -38,7 +38,7 @@ def list_command(settings: Settings, kind: str | None, as_json: bool) -> None:
     list-THINGS, `cb list THINGS` is short for it.
     """
     catalog = settings.catalog()
-    records = offered_records(catalog, [catalog.kind_of(kind)] if kind else catalog.kinds)
+    records = describe_offers(catalog, [catalog.kind_of(kind)] if kind else catalog.kinds)
     if as_json:
         echo_json(records)
     elif not records:
@@ -52,7 +52,7 @@ def list_command(settings: Settings, kind: str | None, as_json: bool) -> None:
         echo_columns([key.upper() for key in keys], rows)
 
 
-def offered_records(catalog: Catalog, kinds: Iterable[str]) -> list[dict[str, Any]]:
+def describe_offers(catalog: Catalog, kinds: Iterable[str]) -> list[dict[str, Any]]:
     """What plugins offer of these kinds, for machines; what broken plugins would offer too."""
     catalog.describe_all()
     records = [

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
+from cbcore.boundary import contained
 from cbcore.cli.click_options import Settings
 from cbcore.cli.console import abandon_output, echo
 from cbcore.exceptions import (
@@ -204,31 +205,29 @@ def write_reports(result: EvalResult, outputs: Sequence[Output]) -> None:
     If a report fails, the others are written all the same, and `ReportError` is raised at the end.
     """
     from cbcore._logging import get_logger
-    from cbcore.components import describe_exception
 
     failed = []
     gone = None
     for output in outputs:
         name = output.reporter.name
         where = output.shown or output.path or "standard output"
-        try:
+        with contained() as writing:
             _write(result, output)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # noqa: BLE001 - the plugin boundary
-            if output.path is None and isinstance(error, OSError):
-                abandon_output()
-                if output.added:
-                    continue
-                if isinstance(error, BrokenPipeError):
-                    gone = error
-                    continue
-            get_logger().error(f"reporter {name!r} failed: {describe_exception(error)}")
-            failed.append(f"{name} ({where})")
-        else:
+        error = writing.error
+        if error is None:
             if output.path is not None:
                 with contextlib.suppress(OSError, ValueError):
                     echo(f"{clean(name)} report: {clean(where)}", err=True)
+            continue
+        if output.path is None and isinstance(error, OSError):
+            abandon_output()
+            if output.added:
+                continue
+            if isinstance(error, BrokenPipeError):
+                gone = error
+                continue
+        get_logger().error(f"reporter {name!r} failed: {writing.reason}")
+        failed.append(f"{name} ({where})")
     _print_causes(result)
     if failed:
         raise ReportError(

@@ -76,8 +76,7 @@ def compose(
     metrics_for = functools.partial(build_metrics, settings, builder, data, len(systems))
     metrics = metrics_for(score)
     check_score_fields([metric.value for metric in metrics], data.evaluators)
-    wanted = [] if settings.executor is None else [settings.executor]
-    executors = [builder.build("executor", executor) for executor in wanted]
+    executors = [builder.build("executor", settings.executor)] if settings.executor else []
     catalog.descriptions.save()
     components = {
         "systems": systems,
@@ -194,7 +193,11 @@ def build_data(settings: RunSettings, builder: Builder, tokenizer: Built) -> Dat
     evaluators = [builder.build("evaluator", wanted) for wanted in named]
     is_automatic = settings.evaluators is None
     wired = [wire(one, builder, evaluators, automatic=is_automatic) for one in datasets]
-    _check_names(wired, added)
+    seen = {benchmark.name for benchmark in wired}
+    for benchmark in added:
+        if benchmark.name in seen:
+            raise UsageError(f"{benchmark.name!r} is asked for twice", hint="leave one of them out")
+        seen.add(benchmark.name)
     return Data(datasets, wired, added, [*builder.evaluators, *_find_scoring(added, builder)])
 
 
@@ -271,8 +274,7 @@ def make_record(
     data = [one.record.get("spec") if isinstance(one, StoredData) else one for one in asked]
     has_benchmarks = any(isinstance(one, Benchmark) for one in settings.datasets)
     is_by_spec = not has_benchmarks and all(isinstance(one, str | Spec) for one in data)
-    named = [redact(str(one)) for one in data] if is_by_spec else None
-    saved.environment["datasets"] = named
+    saved.environment["datasets"] = [redact(str(one)) for one in data] if is_by_spec else None
     return saved
 
 
@@ -286,15 +288,6 @@ def _find_scoring(benchmarks: Sequence[Benchmark], builder: Builder) -> list[Bui
             if is_new and benchmark.main_score in emits_of(evaluator):
                 found[id(evaluator.value)] = evaluator
     return list(found.values())
-
-
-def _check_names(wired: Sequence[Benchmark], added: Sequence[Benchmark]) -> None:
-    """Refuse two benchmarks of one name."""
-    seen = {benchmark.name for benchmark in wired}
-    for benchmark in added:
-        if benchmark.name in seen:
-            raise UsageError(f"{benchmark.name!r} is asked for twice", hint="leave one of them out")
-        seen.add(benchmark.name)
 
 
 def _log_warning(message: str) -> None:

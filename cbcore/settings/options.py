@@ -72,12 +72,18 @@ class Option:
     keep_on_rescore: bool = False
     fill: bool = False
 
-    def check(self, value: Any, where: str) -> Any:
-        """The value as the setting holds it. Raises `UsageError` that names `where`."""
+    def check(self, value: Any, where: str, refuse: Callable[[str], CBError] = UsageError) -> Any:
+        """The value as the setting holds it. Refuses another with a message that names `where`."""
         try:
-            return self.convert(value)
+            if not self.many:
+                return self._convert(value)
+            # A single component may be iterable itself.
+            several = value if isinstance(value, list | tuple) else [value]
+            if self.type is str and not isinstance(value, str) and hasattr(value, "__iter__"):
+                several = value
+            return [self._convert(one) for one in several]
         except ValueError as error:
-            raise UsageError(f"{where} {error}") from None
+            raise refuse(f"{where} {error}") from None
 
     def read(self, texts: Sequence[Any], flag: str) -> Any:
         """The value of a flag. Raises `UsageError` if its texts do not make one."""
@@ -91,16 +97,6 @@ class Option:
             return dict(values)
         return self.check(values if self.many else values[0], flag)
 
-    def convert(self, value: Any) -> Any:
-        """As `check`. Raises ValueError with the end of the sentence."""
-        if not self.many:
-            return self._convert_one(value)
-        if self.type is str and not isinstance(value, str) and hasattr(value, "__iter__"):
-            return [self._convert_one(one) for one in value]
-        # A single component may be iterable itself.
-        several = value if isinstance(value, list | tuple) else [value]
-        return [self._convert_one(one) for one in several]
-
     def _read_text(self, text: Any) -> Any:
         if self.parse is not None or not isinstance(text, str) or self.type not in (int, float):
             return text if self.parse is None else self.parse(text)
@@ -109,7 +105,7 @@ class Option:
         except ValueError:
             raise ValueError(f"must be {_TYPES[self.type][1]}, not {text!r}") from None
 
-    def _convert_one(self, value: Any) -> Any:
+    def _convert(self, value: Any) -> Any:
         accepted, name = _TYPES[self.type]
         is_number = self.type in (int, float, Real)
         if isinstance(value, str) and self.parse is not None and self.type is not dict:

@@ -213,11 +213,7 @@ class _Reader:
         if option.name == "outputs":
             move = self._move_output
         read = self.read_value(value, move)
-        try:
-            option.convert(read)
-        except ValueError as error:
-            raise ConfigError(self.path, f"{key} {error}") from None
-        return read
+        return option.check(read, key, functools.partial(ConfigError, self.path))
 
     def read_value(self, value: Any, move: Callable[[str], str] | None = None) -> Any:
         """A value in which texts are expanded, or else moved. A variable holds no path to move."""

@@ -27,7 +27,7 @@ def test_the_public_names():
         "echo_columns",
         "echo_json",
         "exit_codes",
-        "offered_records",
+        "describe_offers",
         "output_option",
         "pass_settings",
         "report_result",
