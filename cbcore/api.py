@@ -99,7 +99,7 @@ def make_settings(keywords: Mapping[str, Any], catalog: Catalog) -> RunSettings:
 
 
 async def aevaluate(*arguments: Any, **keywords: Any) -> EvalResult:
-    """As `evaluate`, for callers that can await; the loop stays free meanwhile."""
+    """Run `evaluate` in a thread, for callers that can await."""
     import asyncio
 
     return await asyncio.to_thread(evaluate, *arguments, **keywords)

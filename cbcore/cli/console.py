@@ -1,4 +1,4 @@
-"""What commands print, and how an error becomes one message and an exit code."""
+"""Printing for commands, and the edge where an error becomes one message and an exit code."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _stop_on_signals() -> Iterator[None]:
 
 
 def _explain(program: str, error: BaseException) -> tuple[str, str | None, int]:
-    """What to print of an error, a hint, and the exit code."""
+    """The message for an error, its hint, and the exit code."""
     hint = None
     code = 1
     if isinstance(error, CBError):

@@ -53,7 +53,7 @@ def list_command(settings: Settings, kind: str | None, as_json: bool) -> None:
 
 
 def describe_offers(catalog: Catalog, kinds: Iterable[str]) -> list[dict[str, Any]]:
-    """What plugins offer of these kinds, for machines; what broken plugins would offer too."""
+    """The components of these kinds as records, those of broken plugins included."""
     catalog.describe_all()
     records = [
         {**_record_component(component), "status": plugin.status}
@@ -156,7 +156,7 @@ def _load_own_code(catalog: Catalog, path: str, kind: str | None) -> Component:
     found = catalog.kind_of(kind) if kind else likely_kind(target)
     if found is None:
         raise UsageError(
-            f"py:{path} is a {type(target).__name__}, which is no component",
+            f"py:{path} is a {type(target).__name__}, which is not a component",
             hint="a system has `process`, an evaluator `score`; --kind says what it is meant to be",
         )
     return Component(kind=found, name="own-code", target=target).described()
@@ -262,7 +262,7 @@ def hooks_command(settings: Settings, as_json: bool) -> None:
             echo()
         echo(f"{record['hook']}{record['signature']}")
         echo(f"  {record['summary']} {record['called']}")
-        echo(f"  implemented by: {clean(', '.join(record['plugins']) or 'nobody')}")
+        echo(f"  implemented by: {clean(', '.join(record['plugins']) or 'none')}")
 
 
 # -- cb list-plugins ---------------------------------------------------------------------------

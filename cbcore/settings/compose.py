@@ -169,7 +169,7 @@ def build_systems(settings: RunSettings, builder: Builder) -> list[Built]:
         if built.name in systems:
             secret = "; what comes from ${…} is kept secret, and no name" * (HIDDEN in built.name)
             raise UsageError(
-                f"two systems are called {built.name!r}, so their rows could not be told apart",
+                f"two systems are called {built.name!r}, so their rows cannot be distinguished",
                 hint=f"give one of them another name: …,name=other{secret}",
             )
         systems[built.name] = built
