@@ -15,6 +15,7 @@ from cbcore.cli.list_commands import describe_offers
 from cbcore.cli.reports import report_result
 from cbcore.cli.run_command import benchmark_command
 from cbcore.cli.saved_run_commands import cache_option, output_option
+from cbcore.plugins.policy import tool_table
 from cbcore.texts import clean
 
 __all__ = [
@@ -31,4 +32,5 @@ __all__ = [
     "pass_settings",
     "report_result",
     "shared_options",
+    "tool_table",
 ]

@@ -42,7 +42,7 @@ from cbcore.store.saved_runs import SavedRun, find_saved
 from cbcore.store.stand_ins import StoredData
 from cbcore.tokens import TokenCounter
 
-__all__ = ()
+__all__ = ("compose",)
 
 
 def compose(

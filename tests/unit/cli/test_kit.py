@@ -32,6 +32,7 @@ def test_the_public_names():
         "pass_settings",
         "report_result",
         "shared_options",
+        "tool_table",
     ]
 
 

@@ -12,8 +12,8 @@ from cbcore.cli.kit import (
     cache_option,
     clean,
     shared_options,
+    tool_table,
 )
-from cbcore.plugins.policy import tool_table
 
 if TYPE_CHECKING:
     from cb_compare.gating import Gate
