@@ -52,15 +52,9 @@ def list_command(settings: Settings, kind: str | None, as_json: bool) -> None:
         echo_columns([key.upper() for key in keys], rows)
 
 
-<<<<<<< HEAD
 def describe_offers(catalog: Catalog, kinds: Iterable[str]) -> list[dict[str, Any]]:
     """The components of these kinds as records, those of broken plugins included."""
-    catalog.describe_all()
-=======
-def offered_records(catalog: Catalog, kinds: Iterable[str]) -> list[dict[str, Any]]:
-    """What plugins offer of these kinds, for machines; what broken plugins would offer too."""
     catalog.load_all(describe=True)
->>>>>>> main
     records = [
         {**_record_component(component), "status": plugin.status}
         for kind in kinds

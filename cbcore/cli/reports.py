@@ -205,10 +205,6 @@ def write_reports(result: EvalResult, outputs: Sequence[Output]) -> None:
     If a report fails, the others are written all the same, and `ReportError` is raised at the end.
     """
     from cbcore._logging import get_logger
-<<<<<<< HEAD
-=======
-    from cbcore.boundary import describe_exception
->>>>>>> main
 
     failed = []
     gone = None

@@ -68,14 +68,8 @@ def compose(
     score = choose_score(settings.score, data, builder, automatic=is_automatic)
     metrics_for = functools.partial(build_metrics, settings, builder, data, len(systems))
     metrics = metrics_for(score)
-<<<<<<< HEAD
-    check_score_fields([metric.value for metric in metrics], data.evaluators)
-    executors = [builder.build("executor", settings.executor)] if settings.executor else []
-=======
     data.check_metrics(metric.value for metric in metrics)
-    wanted = [] if settings.executor is None else [settings.executor]
-    executors = [builder.build("executor", executor) for executor in wanted]
->>>>>>> main
+    executors = [builder.build("executor", settings.executor)] if settings.executor else []
     catalog.descriptions.save()
     components = {
         "systems": systems,
