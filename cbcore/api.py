@@ -4,7 +4,7 @@ result afterwards: report it, and ask its metrics again."""
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -58,6 +58,11 @@ def evaluate(
     dataset: Any = None,
     evaluators: Sequence[Any] | None = None,
     metrics: Sequence[Any] | None = None,
+    max_examples: int | None = None,
+    progress: bool = True,
+    text_fields: Iterable[str] | None = None,
+    max_workers: int | None = None,
+    cache_dir: str | Path | None = None,
     **settings: Any,
 ) -> EvalResult:
     """Run systems on a dataset, score what they return, and sum it up.
@@ -75,9 +80,10 @@ def evaluate(
     Raises `RunStoppedError` if the run cannot be finished, and `RunInterruptedError` if the user
     stops it; both carry the finished rows in `.result`.
     """
+    given = locals()  # all arguments, by their names
+    given |= given.pop("settings")
     catalog = default_catalog()
-    given = {"systems": systems, "dataset": dataset, "evaluators": evaluators, "metrics": metrics}
-    return compose(make_settings(given | settings, catalog), catalog).run()
+    return compose(make_settings(given, catalog), catalog).run()
 
 
 def make_settings(keywords: Mapping[str, Any], catalog: Catalog) -> RunSettings:
