@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -238,28 +238,19 @@ def _check_format(leaf: Leaf, catalogue: Catalogue) -> None:
 
 
 def _check_prompts(leaf: Leaf, _: Catalogue) -> None:
-    from cb_suites.engine.fewshot import few_shot
-    from cb_suites.harness.task import HarnessTask
+    from cb_suites.engine.task import Task
 
-    if leaf.config.harness is not None:
-        HarnessTask.of(leaf.config)
-        return
-    from cb_suites.engine.prompts import DocumentReader
-
-    DocumentReader(leaf.config)
-    few_shot(leaf.config, lambda split: ())
+    Task.of(leaf.config)
 
 
 def _check_filters(leaf: Leaf, report: Report) -> None:
-    from cb_suites.engine.filters import make_pipeline
-    from cb_suites.harness.filters import make_filter
+    from cb_suites.engine.filters import make_filter
 
-    make: Callable[..., Any] = make_pipeline if leaf.config.harness is None else make_filter
     place = leaf.config.origins.get("filter_list", leaf.config.origin)
     for pipeline in leaf.config.filters:
         try:
             if not functions_in(leaf.config.settings):  # code may bring filters of its own
-                make(pipeline, place)
+                make_filter(pipeline, place)
         except CBError as error:
             report.add_error(error, str(place))
 

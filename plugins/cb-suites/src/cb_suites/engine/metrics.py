@@ -10,10 +10,10 @@ from typing import Any
 import attrs
 
 from cb_suites.bounded.worker import WORKERS, FailedError
+from cb_suites.engine.aggregations import AGGREGATIONS, Aggregation
 from cb_suites.engine.documents import origin_of, problem
 from cb_suites.engine.filters import checked_pattern
 from cb_suites.engine.model import Origin
-from cb_suites.harness.aggregations import AGGREGATIONS, Aggregation
 from cbcore.exceptions import MissingScoreError
 from cbcore.names import hint
 

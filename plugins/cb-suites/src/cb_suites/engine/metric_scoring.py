@@ -1,4 +1,4 @@
-"""The evaluator of a task of the harness: filters, then what the task measures."""
+"""The evaluator of a task with metrics of its own: filters, then what the task measures."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 import attrs
 
+from cb_suites.engine import measuring
+from cb_suites.engine.filters import Filter
 from cb_suites.engine.reading import read_choice
-from cb_suites.harness import results
-from cb_suites.harness.filters import Filter
-from cb_suites.harness.task import DOCUMENT, LIKELIHOODS, MANY_TARGETS, REQUESTS, HarnessTask
+from cb_suites.engine.task import DOCUMENT, LIKELIHOODS, MANY_TARGETS, REQUESTS, Task
 from cbcore.exceptions import MissingScoreError
 from cbcore.results import Scored
 from cbcore.scoring import NO_RESPONSE
@@ -29,20 +29,20 @@ TEXT = "text"
 
 
 @attrs.frozen(eq=False)
-class HarnessScorer:
+class MetricScorer:
     """Scores the outputs of one document behind one filter of its task.
 
     The scores of the task's first filter have plain names, those of others are `acc,strict`.
     """
 
-    task: HarnessTask
+    task: Task
     filter: Filter
     first: bool = True
 
-    base_name = "harness"
+    base_name = "task_metrics"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return HarnessScorer, (self.task, self.filter, self.first)
+        return MetricScorer, (self.task, self.filter, self.first)
 
     @property
     def name(self) -> str:
@@ -99,10 +99,10 @@ class HarnessScorer:
     ) -> dict[str, Any]:
         task = self.task
         if task.output_type == "loglikelihood":
-            return results.of_likelihood(filtered[0], task.metrics)
+            return measuring.of_likelihood(filtered[0], task.metrics)
         if task.output_type == "loglikelihood_rolling":
-            return results.of_rolling(filtered[0], task.values.target(document), task.metrics)
-        return results.of_choices(
+            return measuring.of_rolling(filtered[0], task.values.target(document), task.metrics)
+        return measuring.of_choices(
             filtered,
             task.values.choices(document),
             task.gold(document),
@@ -126,7 +126,7 @@ class HarnessScorer:
         left = self.filter.apply(texts, document)
         if task.process_results is not None:
             return self._scored(task.process_results(dict(document), [left]))
-        found = results.of_response(
+        found = measuring.of_response(
             task.values.target(document),
             left,
             task.metrics,
@@ -146,7 +146,7 @@ class HarnessScorer:
         else:
             choices = tuple(map(str, task.shown_choices(document)))
             chosen = read_choice(response, choices)
-            found = results.of_text_choice(chosen, task.gold(document), task.metrics)
+            found = measuring.of_text_choice(chosen, task.gold(document), task.metrics)
         return self._scored(found, by=TEXT)
 
     def _scored(self, given: Mapping[str, Any], by: str = "") -> Scored:
@@ -179,10 +179,10 @@ class HarnessScorer:
         return name if self.first else f"{name},{self.filter.name}"
 
 
-class HarnessMetrics:
+class TaskMetrics:
     """All metrics of a run's tasks: what the run knows of their scorers, of which each has one."""
 
-    name = HarnessScorer.base_name
+    name = MetricScorer.base_name
 
     def __init__(self) -> None:
         self._emits: dict[str, None] = {}
@@ -191,7 +191,7 @@ class HarnessMetrics:
     def emits(self) -> tuple[str, ...]:
         return tuple(self._emits)
 
-    def add(self, scorer: HarnessScorer) -> None:
+    def add(self, scorer: MetricScorer) -> None:
         """Take in what a scorer emits."""
         self._emits |= dict.fromkeys(scorer.emits)
 
