@@ -12,8 +12,8 @@ from cb_datasets import benchmark, dataset
 from cb_suites import folders
 from cb_suites.engine import GroupNode, SuiteManager
 from cb_suites.engine.formats import make_format
-from cb_suites.engine.task import Task
 from cb_suites.engine.scoring import ReadAnswer
+from cb_suites.engine.task import Task
 
 NAMES = (
     *("mmlu", "bbh", "longbench", "context-core", "demo"),

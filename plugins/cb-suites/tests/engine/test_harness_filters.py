@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cb_suites.engine.model import FIRST_RESPONSE, FilterPipeline, FilterStep, Origin
 from cb_suites.engine.filters import make_filter
+from cb_suites.engine.model import FIRST_RESPONSE, FilterPipeline, FilterStep, Origin
 from cbcore.exceptions import ConfigError, MissingScoreError
 
 DOCUMENT = {"choices": ["Guilty", "Guilty of Romance"]}
