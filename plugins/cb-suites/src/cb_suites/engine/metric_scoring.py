@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
@@ -13,10 +13,11 @@ import attrs
 from cb_suites.engine import measuring
 from cb_suites.engine.filters import Filter
 from cb_suites.engine.reading import read_choice
+from cb_suites.engine.sending import reduced
 from cb_suites.engine.task import DOCUMENT, LIKELIHOODS, MANY_TARGETS, REQUESTS, Task
 from cbcore.exceptions import MissingScoreError
 from cbcore.results import Scored
-from cbcore.scoring import NO_RESPONSE
+from cbcore.scoring import NO_RESPONSE, response_of
 
 RESULTS = "results"
 """Where the details of a row keep what is no number of its own, as JSON, by metric."""
@@ -151,16 +152,7 @@ class MetricScorer:
 
     def _scored(self, given: Mapping[str, Any], by: str = "") -> Scored:
         """The numbers as scores; what only all documents together make a number of, beside them."""
-        scores: dict[str, float] = {}
-        kept: dict[str, Any] = {}
-        for name, value in given.items():
-            number = _number(value)
-            if number is not None and self.task.is_mean(str(name)):
-                scores[self._renamed(str(name))] = number
-            else:
-                kept[str(name)] = _plain(value)
-        if not scores and not kept:
-            raise MissingScoreError("the task measured nothing of this document")
+        found = make_scored(given, self.task.is_mean, self._renamed)
         missing = {
             self._renamed(metric.name): metric.unusable
             for metric in self.task.metrics
@@ -172,11 +164,51 @@ class MetricScorer:
                 for metric in self.task.metrics
                 if metric.name not in given
             }
-        details = {**({RESULTS: json.dumps(kept)} if kept else {}), **({BY: by} if by else {})}
-        return Scored(scores, missing, details)
+        details = {**found.details, **({BY: by} if by else {})}
+        return Scored(found.scores, missing, details)
 
     def _renamed(self, name: str) -> str:
         return name if self.first else f"{name},{self.filter.name}"
+
+
+def make_scored(
+    given: Mapping[str, Any], is_mean: Callable[[str], bool], rename: Callable[[str], str] = str
+) -> Scored:
+    """The numbers as scores; what only all documents make a number of as `RESULTS` beside them."""
+    scores: dict[str, float] = {}
+    kept: dict[str, Any] = {}
+    for name, value in given.items():
+        number = _number(value)
+        if number is not None and is_mean(str(name)):
+            scores[rename(str(name))] = number
+        else:
+            kept[str(name)] = _plain(value)
+    if not scores and not kept:
+        raise MissingScoreError("the task measured nothing of this document")
+    return Scored(scores, details={RESULTS: json.dumps(kept)} if kept else {})
+
+
+class ProcessResults:
+    """Scores with a task's own `process_results(document, results)`.
+
+    What it gives for a metric in `aggregated` is kept for the function that makes one number of
+    all of them; what else is no number is left out.
+    """
+
+    name = "process_results"
+
+    def __init__(self, function: Callable[..., Any], aggregated: Iterable[str] = ()) -> None:
+        self.function = function
+        self.aggregated = frozenset(aggregated)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reduced(ProcessResults, self.function, self.aggregated)
+
+    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scored:
+        response = response_of(processed, text_only=True)
+        given = dict(self.function(dict(original), [response]))
+        wanted = {k: v for k, v in given.items() if k in self.aggregated or _number(v) is not None}
+        return make_scored(wanted, lambda name: name not in self.aggregated)
 
 
 class TaskMetrics:

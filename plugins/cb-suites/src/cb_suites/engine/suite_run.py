@@ -16,9 +16,8 @@ from typing import Any
 import attrs
 
 from cb_suites.engine.documents import functions_in
-from cb_suites.engine.harness import ProcessResults
 from cb_suites.engine.manager import shipped_path
-from cb_suites.engine.metric_scoring import TEXT, MetricScorer
+from cb_suites.engine.metric_scoring import TEXT, MetricScorer, ProcessResults
 from cb_suites.engine.model import Selection, TaskConfig
 from cb_suites.engine.selecting import select
 from cb_suites.engine.tables import SuiteTable, TaskOutcome, scores_by_row

@@ -14,8 +14,7 @@ from typing import Any
 import attrs
 
 from cb_suites.engine.aggregates import aggregate
-from cb_suites.engine.harness import ProcessResults
-from cb_suites.engine.metric_scoring import BY, MetricScorer, kept_results
+from cb_suites.engine.metric_scoring import BY, MetricScorer, ProcessResults, kept_results
 from cb_suites.engine.model import AggregateMetric, GroupNode, Leaf, Node, TaskConfig
 from cb_suites.engine.scoring import score_key
 from cbcore.boundary import contained
@@ -197,12 +196,10 @@ def results_by_document(
 
 def _kept(row: EvalRow, name: str, *, first: bool) -> Mapping[str, Any]:
     """What a row keeps of one filter for the aggregation, by metric."""
-    own = row.metadata.get(score_key(MetricScorer.base_name, name, first=first))
-    if own is not None:
-        return kept_results(own)
-    of_class = row.metadata.get(score_key(ProcessResults.name, name, first=first)) or {}
-    found: Mapping[str, Any] = of_class.get(ProcessResults.RESULTS, {})
-    return found
+    for scorer in (MetricScorer.base_name, ProcessResults.name):
+        if details := row.metadata.get(score_key(scorer, name, first=first)):
+            return kept_results(details)
+    return {}
 
 
 class SuiteTable:
