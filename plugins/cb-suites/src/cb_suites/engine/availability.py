@@ -16,7 +16,7 @@ from cb_suites.engine.model import TaskConfig
 from cb_suites.engine.task import format_name
 from cbcore.components import Component
 from cbcore.exceptions import CBError, UnknownComponentError
-from cbcore.names import asking
+from cbcore.names import hint
 from cbcore.plugins import Catalog, default_catalog
 from cbcore.specs import Spec
 
@@ -38,7 +38,7 @@ class Need:
     def remedy(self) -> str:
         if self.package:
             return f"pip install {self.package}"
-        return asking(self.near)
+        return hint(self.name, self.near, most=3)
 
     def __str__(self) -> str:
         text = f"{self.kind} {self.name!r}: {self.reason or 'not installed'}"
