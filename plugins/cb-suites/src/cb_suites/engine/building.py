@@ -30,8 +30,8 @@ from cb_suites.engine.settings import Reader, Settings
 from cb_suites.engine.tasks import ASKED_FORMAT, DEFINING, task_config
 from cb_suites.engine.trust import Trust
 from cbcore.exceptions import CBError, ConfigError, UnknownComponentError
-from cbcore.names import near_matches
 from cbcore.names import hint as suggest
+from cbcore.names import near_matches
 
 DEEPEST = 100
 """How many groups may stand within each other."""

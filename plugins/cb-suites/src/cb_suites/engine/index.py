@@ -228,17 +228,16 @@ class _Folder:
 
 
 def _recall(file: Path) -> dict[str, tuple[tuple[int, ...], Glance]]:
+    found: dict[str, tuple[tuple[int, ...], Glance]] = {}
     try:
         memory = orjson.loads(file.read_bytes())
-        if memory["version"] != _MEMORY_VERSION:
-            return {}
-        found = {}
         for path, (stamp, values) in memory["files"].items():
             fields: list[Any] = [tuple(v) if isinstance(v, list) else v for v in values]
             found[path] = (tuple(stamp), Glance(*fields))
-        return found
+        known = memory["version"] == _MEMORY_VERSION
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return {}
+        known = False
+    return found if known else {}
 
 
 def _suite_files(folder: str, *, recursive: bool) -> Iterator[tuple[str, os.stat_result]]:
