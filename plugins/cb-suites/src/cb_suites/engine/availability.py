@@ -38,7 +38,7 @@ class Need:
     def remedy(self) -> str:
         if self.package:
             return f"pip install {self.package}"
-        return hint(self.name, self.near, most=3)
+        return hint(self.name, self.near, most=len(self.near))
 
     def __str__(self) -> str:
         text = f"{self.kind} {self.name!r}: {self.reason or 'not installed'}"
@@ -150,7 +150,7 @@ class Catalogue:
         key = (kind, spec.name)
         if key not in self._found:
             try:
-                self._found[key] = self.catalog.find(kind, spec.name).described()
+                self._found[key] = self.catalog.find(kind, spec.name).describe()
             except UnknownComponentError as error:
                 package = next(iter(self.catalog.packages_offering(kind, spec.name)), "")
                 self._found[key] = Need(kind, spec.name, package, near=error.near)

@@ -87,8 +87,7 @@ def _step(pipeline: str, named: Any, params: dict[str, Any], origin: Origin) -> 
         if callable(named):
             return partial(_each, partial(named, **params))
         if named in FILTERS:
-            signature = signature_of(FILTERS[named])
-            taken = ", ".join(signature.parameters) if signature else ""
+            taken = ", ".join(signature_of(FILTERS[named]).parameters)
             return FILTERS[named](**params)
         registered = _registered(named)
         if registered is not None:
