@@ -154,11 +154,10 @@ def _split_output(text: Texts) -> tuple[Any, list[str]]:
 
 
 def _pieces_of_list(items: Iterator[str]) -> Iterator[str]:
-    separator = "["
-    for item in items:
-        yield separator + item
-        separator = ",\n"
-    yield "]" if separator != "[" else "[]"
+    yield "["
+    for number, item in enumerate(items):
+        yield f",\n{item}" if number else item
+    yield "]"
 
 
 def _json(data: Any) -> str:
