@@ -18,7 +18,6 @@ from cbcore.exceptions import SpecError
 from cbcore.json_data import to_json_safe
 from cbcore.results import EvalResult
 from cbcore.settings import RunSettings
-from cbcore.settings.options import options_of
 from cbcore.specs import Spec
 
 _KINDS = {
@@ -163,11 +162,15 @@ def _sweep(record: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Every setting that has a flag and is not at its default: its name, the flag and its value."""
-    flags = _flags()
+    defaults = _defaults()
     for name, value in dict(config.get("settings") or {}).items():
-        flag, usual = flags.get(name, (f"--{name.replace('_', '-')}", None))
-        if value is None or value is False or value == usual:
+        if value is None or value is False or value == defaults.get(name):
             continue
+        word = name
+        if name in defaults:  # its flag names one value, and no unit; that of a plugin is the name
+            is_many = isinstance(value, Mapping | list | tuple)
+            word = name.removesuffix("s" if is_many else "_s")
+        flag = f"--{word.replace('_', '-')}"
         if isinstance(value, Mapping):
             yield from ((name, (flag, f"{key}={one}")) for key, one in value.items())
         elif isinstance(value, list | tuple):
@@ -187,16 +190,6 @@ def _spec_text(value: Any) -> str:
             last = attrs.evolve(last, params={**last.params, **(params or {})})
             return " | ".join(map(str, [*stages, last]))
     return str(value)
-
-
-def _flags() -> dict[str, tuple[str, Any]]:
-    """The flag and the default of each setting of the core; a plugin's flag is named like it."""
-    defaults = _defaults()
-    return {
-        name: (option.flags[-1], defaults[name])
-        for name, option in options_of(RunSettings).items()
-        if option.flags
-    }
 
 
 def _defaults() -> dict[str, Any]:
