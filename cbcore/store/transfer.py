@@ -35,11 +35,11 @@ _COPY = (
     """INSERT OR IGNORE INTO examples SELECT * FROM source.examples
     WHERE example_key IN (SELECT example_key FROM rows WHERE run_id=:run_id)
     AND is_example(example_key, content)""",
-    """INSERT OR IGNORE INTO outputs SELECT :prefix || system_key, example_key, repeat, output,
-    output_key, latency_s, run_id, checksum, created FROM source.outputs
+    """INSERT OR IGNORE INTO outputs SELECT :prefix || system_key, example_key, repeat,
+    output_key, latency_s, run_id, output, checksum FROM source.outputs
     JOIN (SELECT DISTINCT system_key, example_key, repeat FROM source.rows WHERE run_id=:run_id)
     USING (system_key, example_key, repeat)""",
-    """INSERT OR IGNORE INTO scores SELECT :prefix || evaluator_key, output_key, scores, run_id,
+    """INSERT OR IGNORE INTO scores SELECT :prefix || evaluator_key, output_key, run_id, scores,
     checksum FROM source.scores
     WHERE output_key IN (SELECT output_key FROM rows WHERE run_id=:run_id)""",
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from cbcore.exceptions import StoreError
-from cbcore.results import EvalRow
+from cbcore.results import EvalRow, Joined, RowsBySystem
 from cbcore.store.database import LONG_TEXT, Store, open_reader
-from cbcore.store.rows import PUT_ROW, JoinedRows, StoredRows, StoredTexts, encode_row
+from cbcore.store.rows import PUT_ROW, StoredRows, StoredTexts, encode_row
 from tests import stores
 
 RUN = "20260101-000000-abcdef"
@@ -67,8 +67,9 @@ def test_rows_are_a_sequence_however_many_there_are(store):
 def test_the_rows_and_texts_of_all_systems_follow_each_other(store):
     rows = [row(number, system) for system in ("a", "b") for number in range(4)]
     put(store, *rows)
-    parts = [StoredRows(store.reader, RUN, system) for system in ("a", "none", "b")]
-    joined, texts = JoinedRows(parts), StoredTexts(parts)
+    systems = ("a", "none", "b")
+    joined = RowsBySystem([StoredRows(store.reader, RUN, system) for system in systems])
+    texts = Joined([StoredTexts(store.reader, RUN, system) for system in systems])
     assert joined == rows
     assert (joined[2:6], joined[-1], joined.systems) == (rows[2:6], rows[-1], ["a", "b"])
     assert (len(texts), texts[5].example, len(texts[1:7])) == (8, None, 6)

@@ -6,8 +6,7 @@ from cb_reporters.page import Scan, Survey
 from cb_reporters.server.joining import joined
 from cbcore import evaluate
 from cbcore.api import open_run
-from cbcore.results import RowsBySystem
-from cbcore.store.rows import StoredTexts
+from cbcore.results import Joined, RowsBySystem
 
 DATA = [
     {"id": f"e{i}", "context": f"Ship {i}. Yard.", "question": "?", "answer": "y"} for i in range(9)
@@ -68,7 +67,7 @@ def test_a_search_in_two_kept_runs_is_one_in_what_is_stored(tmp_path):
     """And finds the examples of both."""
     one, other = kept(tmp_path, Says("a", "fog")), kept(tmp_path, Says("a", "rain"))
     found = joined(one, other, ("1", "2"))
-    assert isinstance(found.texts, StoredTexts)
+    assert isinstance(found.texts, Joined)
     scan = Scan(Survey.of(found).index, found)
     assert scan(["rain e3"]) == {3}
     assert scan(["fog", "ship 7"]) == {7}

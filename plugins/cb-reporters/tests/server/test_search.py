@@ -7,7 +7,7 @@ import pytest
 from cb_reporters.page import ExampleIndex, Scan
 from cbcore import evaluate
 from cbcore.api import open_run
-from cbcore.store.rows import StoredTexts
+from cbcore.results import Joined
 
 WORDS = (
     "Ship",
@@ -70,7 +70,7 @@ TERMS = ["ship", "straße", "école", "日本", '"quoted"', "back\\slash", "tab\
 def test_a_search_in_the_store_finds_what_reading_every_text_finds(run):
     """Letters of any script, what JSON writes otherwise, errors, metadata; no names of fields."""
     result = run()
-    assert isinstance(result.texts, StoredTexts)
+    assert isinstance(result.texts, Joined)
     index = ExampleIndex.of(result)
     quick = {term: Scan(index, result)([term]) for term in TERMS}
     result.texts = list(result.texts)

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cbcore.boundary import contained
-from cbcore.results import EvalResult, Texts
-from cbcore.store.rows import StoredRows, StoredTexts
+from cbcore.results import EvalResult, Joined, Texts
+from cbcore.store.rows import StoredRows, decode_response
 
 _ROWS = """SELECT r.position, r.example_key, e.content, e.checksum, o.output, o.checksum,
   r.metadata, r.missing, r.response, r.error, r.example_id
@@ -26,7 +26,7 @@ def find_places(result: EvalResult, term: str) -> Iterator[int]:
     The term is in lower case. Names of fields are not searched.
     """
     texts = result.texts
-    if isinstance(texts, StoredTexts):
+    if isinstance(texts, Joined):
         yield from _find_in_store(texts.parts, term)
         return
     for place, row in enumerate(result.rows):
@@ -70,8 +70,7 @@ def _decode_row(
 ) -> Sequence[Any]:
     """The texts of a row, as far as they are not damaged."""
     with contained():
-        is_long = response is not None and response[:1] == "{"
-        whole = part.reader.decode(response) if response is not None and is_long else response
+        whole = decode_response(part.reader, response)
         return [part.reader.decode(metadata), part.reader.decode(missing), whole, *own]
     return own
 
