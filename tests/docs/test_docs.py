@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import importlib.util
 import inspect
 import json
 import re
@@ -12,7 +11,6 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 from urllib.parse import unquote
 
 import pytest
@@ -21,6 +19,7 @@ from cbcore import evaluate, hookspecs
 from cbcore.results.eval_row import ROW_FIELDS
 from cbcore.store.database import SCHEMA, Store
 from tests.tables import check_each
+from tools.docs import notebook, snippets
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -30,19 +29,6 @@ HEADING = re.compile(r"^#{1,6} (?P<text>.+?)\s*$", re.MULTILINE)
 HOOK = re.compile(r"^### `(?P<name>cb_\w+)\((?P<arguments>[^)]*)\)`$", re.MULTILINE)
 
 
-def load(path: Path) -> ModuleType:
-    """A script of the docs folder as a module."""
-    name = f"docs_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-snippets = load(DOCS / "snippets.py")
 PAGES = [*snippets.pages(), ROOT / "CHANGELOG.md"]
 
 
@@ -69,7 +55,8 @@ def anchors(page: str) -> set[str]:
 def test_generated_pages_are_up_to_date() -> None:
     """What the reference says is what the code says."""
     done = subprocess.run(
-        [sys.executable, str(DOCS / "generate.py"), "--check"],
+        [sys.executable, "-m", "tools.docs.generate", "--check"],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
@@ -79,9 +66,9 @@ def test_generated_pages_are_up_to_date() -> None:
 
 def test_the_notebook_shows_what_its_cells_give() -> None:
     """Its cells are those of the page, run one after another; a result is a table in it."""
-    notebook = load(DOCS / "notebook.py")
     done = subprocess.run(
-        [sys.executable, str(DOCS / "notebook.py"), "--check"],
+        [sys.executable, "-m", "tools.docs.notebook", "--check"],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
@@ -105,7 +92,6 @@ def test_the_notebook_shows_what_its_cells_give() -> None:
 )
 def test_a_notebook_that_is_not_the_pages_is_told(page: str, told: str, tmp_path: Path) -> None:
     """Too many cells, or a cell that shows something else."""
-    notebook = load(DOCS / "notebook.py")
     text = "# A\n\n```python\nprint(1 + 1)\n```\n```text\n2\n```\n"
     kept = notebook.notebook_of(text, tmp_path)
     assert [cell["cell_type"] for cell in kept["cells"]] == ["markdown", "code"]

@@ -14,9 +14,16 @@ ROOT = Path(__file__).parents[2]
 def test_the_site_builds_without_warnings_and_loads_nothing_from_outside(tmp_path):
     """Every page is built, links and anchors hold, and no page fetches a foreign resource."""
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
-    shutil.copy(ROOT / "mkdocs.yml", tmp_path)
+    shutil.copy(ROOT / ".mkdocs.yml", tmp_path)
     built = subprocess.run(
-        [Path(sys.executable).with_name("zensical"), "build", "--strict", "--clean"],
+        [
+            Path(sys.executable).with_name("zensical"),
+            "build",
+            "--strict",
+            "--clean",
+            "-f",
+            ".mkdocs.yml",
+        ],
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -21,7 +21,7 @@ import pytest
 from tests.tables import check_each
 
 ROOT = Path(__file__).parents[2]
-PLUGINS = sorted(path.name for path in (ROOT / "plugins").iterdir() if path.is_dir())
+PLUGINS = sorted(source.parent.name for source in (ROOT / "plugins").glob("cb-*/src"))
 HEAVY = {"datasets", "huggingface-hub", "numpy", "pandas", "pyarrow", "torch"}
 MOST_BYTES = 150_000_000
 BLOCK = re.MULTILINE | re.DOTALL
@@ -51,7 +51,7 @@ def _clean_environment():
 def wheels(tmp_path_factory):
     """Wheels of everything, built from this checkout."""
     folder = tmp_path_factory.mktemp("wheels")
-    projects = [ROOT, ROOT / "cb-bench", *(ROOT / "plugins" / name for name in PLUGINS)]
+    projects = [ROOT, ROOT / "plugins" / "cb-bench", *(ROOT / "plugins" / name for name in PLUGINS)]
     run(
         *(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"),
         *("--wheel-dir", folder, *projects),
@@ -115,7 +115,7 @@ def test_the_main_job_runs_from_the_wheels(installed):
 
 def test_the_smoke_test_of_the_clone_passes(installed):
     """What a new user does first, where nothing but the wheels is."""
-    run(sys.executable, "-m", "release.smoke", installed / "env" / "bin" / "cb", cwd=ROOT)
+    run(sys.executable, "-m", "tools.release.smoke", installed / "env" / "bin" / "cb", cwd=ROOT)
 
 
 def test_the_plain_installation_has_no_heavy_library(plain):
@@ -142,7 +142,7 @@ def test_the_commands_of_the_readme_run_in_the_plain_installation(plain):
     rows = json.loads((plain / "demo-results" / "result.json").read_text())["rows"]
     assert len(rows) == 280
     assert all(row["error"] is None for row in rows)
-    run(sys.executable, "-m", "release.smoke", plain / "env" / "bin" / "cb", cwd=ROOT)
+    run(sys.executable, "-m", "tools.release.smoke", plain / "env" / "bin" / "cb", cwd=ROOT)
 
 
 @check_each("dataset", ["hotpotqa", "narrativeqa"])

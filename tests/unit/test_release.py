@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from release.projects import META, inconsistencies, name_of, projects
+from tools.release.projects import META, inconsistencies, name_of, projects
 
 HEAVY = {"datasets", "huggingface-hub", "numpy", "pandas", "pyarrow", "torch"}
 

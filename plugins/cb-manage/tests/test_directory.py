@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[3]
 def test_every_plugin_of_this_repository_is_listed_once():
     """In the order of their names, each with what it is for and a page to read."""
     names = [one.name for one in read_directory()]
-    own = {path.name for path in (ROOT / "plugins").glob("cb-*")}
+    own = {source.parent.name for source in (ROOT / "plugins").glob("cb-*/src")}
     assert names == sorted(set(names))
     assert own <= set(names)
     assert all(one.what and "\n" not in one.what for one in read_directory())

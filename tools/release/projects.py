@@ -15,7 +15,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 CORE, META = "cbcore", "cb-bench"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
@@ -55,7 +55,7 @@ class Project:
 
 def projects() -> list[Project]:
     """All of them: the core, the plugins by name, and the one that brings them."""
-    folders = [ROOT, *sorted((ROOT / "plugins").glob("cb-*")), ROOT / META]
+    folders = [ROOT, *sorted((ROOT / "plugins").glob("cb-*"))]
     return [Project(folder, _stated(folder)) for folder in folders]
 
 

@@ -1,6 +1,6 @@
 """The smoke test: what a new user does first, with a `cb` of the clone or of an installation.
 
-    python -m release.smoke PATH_OF_CB
+    python -m tools.release.smoke PATH_OF_CB
 
 Everything runs in an empty folder with an empty home, offline. It ends with 1 at the first thing
 that does not work.

@@ -1,10 +1,9 @@
-"""For all tests, those of plugins too: no test knows of the secrets of another."""
+"""For all tests, those of plugins too: a test knows no secret of another test."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-import hypothesis  # noqa: F401 - before `cb` freezes the garbage collector
 import pytest
 
 from cbcore.secrets import forget_all

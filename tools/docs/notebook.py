@@ -2,11 +2,9 @@
 
 Cells are run as a notebook runs them, one after another in one process: what they print is
 shown, and of a last line that is an expression its value, as a table where it can be one. That
-needs no kernel. `python docs/notebook.py` writes the notebook anew; `--check` runs it, and fails
+needs no kernel. `python -m tools.docs.notebook` writes the notebook anew; `--check` runs it, and fails
 where its cells are not those of the page, or show something else than what it holds.
 """
-
-# ruff: noqa: S603, T201
 
 from __future__ import annotations
 
@@ -20,10 +18,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-from snippets import Page, blocks, same
+from tools.docs.snippets import ROOT, Page, blocks, same
 
-PAGE = Path(__file__).parent / "how-to/use-notebooks.md"
+PAGE = ROOT / "docs/how-to/use-notebooks.md"
 NOTEBOOK = PAGE.with_suffix(".ipynb")
 TIME_LIMIT_S = 120
 

@@ -1,4 +1,4 @@
-"""What is missing before a release: `python -m release.check` says it, line by line."""
+"""What is missing before a release: `python -m tools.release.check` says it, line by line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-from release.projects import CORE, META, ROOT, inconsistencies, projects
+from tools.release.projects import CORE, META, ROOT, inconsistencies, projects
 
 DIRECTORY = "plugins/cb-manage/src/cb_manage/directory.json"
 
@@ -25,7 +25,9 @@ def missing() -> Iterator[str]:
         yield "there are changes that are not committed"
     if f"v{version}" in _git("tag", "--list").split():
         yield f"version {version} is tagged already: raise it"
-    done = subprocess.run([sys.executable, "docs/generate.py", "--check"], cwd=ROOT, check=False)
+    done = subprocess.run(
+        [sys.executable, "tools/docs/generate.py", "--check"], cwd=ROOT, check=False
+    )
     if done.returncode != 0:
         yield "generated pages are out of date: make docs"
     built = {path.name for path in (ROOT / "dist").glob("*.whl")}

@@ -1,6 +1,6 @@
 """Build every distribution into dist/, and try them where nothing else is.
 
-    python -m release.dist [FOLDER]
+    python -m tools.release.dist [FOLDER]
 
 Wheels and source archives are built, their metadata and licences looked at, and everything is
 installed into a new environment: what is ours from that folder alone. The smoke test of the
@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from email import message_from_string
 from pathlib import Path
 
-from release.projects import ROOT, Project, inconsistencies, name_of, projects
+from tools.release.projects import ROOT, Project, inconsistencies, name_of, projects
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
         _run(sys.executable, "-m", "twine", "check", "--strict", *sorted(folder.glob("*")))
         with tempfile.TemporaryDirectory(prefix="cb-dist-") as scratch:
             python = install(found, folder, Path(scratch) / "env")
-            _run(sys.executable, "-m", "release.smoke", python.parent / "cb")
+            _run(sys.executable, "-m", "tools.release.smoke", python.parent / "cb")
     for problem in problems:
         print(f"✗ {problem}", file=sys.stderr)
     if not problems:

@@ -3,12 +3,10 @@
 That is hooks, commands, errors, protocols, the keys of run files and of a result's config, and the
 tables of the store.
 
-`python docs/generate.py` writes them; with `--check` it writes nothing, and exits with 1 when
+`python -m tools.docs.generate` writes them; with `--check` it writes nothing, and exits with 1 when
 a page differs from what it would write. The pages depend on the code of this repository alone,
 the plugins in it included, not on what else is installed.
 """
-
-# ruff: noqa: T201
 
 from __future__ import annotations
 
@@ -41,12 +39,11 @@ from cbcore.settings.run_file import run_file_options
 from cbcore.settings.run_settings import RunSettings
 from cbcore.store.database import SCHEMA
 
-FOLDER = Path(__file__).resolve().parent / "reference"
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "docs" / "reference"
 HELP_WIDTH = 88
-NOTICE = (
-    "<!-- Made from the code by docs/generate.py; edit the docstrings, then run `make docs`. -->"
-)
-KEYS_BEGIN = "<!-- Keys, made from cbcore/settings by docs/generate.py; run `make docs`. -->"
+NOTICE = "<!-- Made from the code by tools/docs/generate.py; edit the docstrings, then run `make docs`. -->"
+KEYS_BEGIN = "<!-- Keys, made from cbcore/settings by tools/docs/generate.py; run `make docs`. -->"
 KEYS_END = "<!-- End of the keys. -->"
 TYPES = {
     int: "integer",
@@ -58,13 +55,15 @@ TYPES = {
     dict: "fields with their columns",
     object: "[spec](#a-spec-in-a-list)",
 }
-TABLES_BEGIN = "<!-- Made from cbcore/store/database.py by docs/generate.py; run `make docs`. -->"
-CONFIG_BEGIN = "<!-- Keys, made from cbcore/results by docs/generate.py; run `make docs`. -->"
+TABLES_BEGIN = (
+    "<!-- Made from cbcore/store/database.py by tools/docs/generate.py; run `make docs`. -->"
+)
+CONFIG_BEGIN = "<!-- Keys, made from cbcore/results by tools/docs/generate.py; run `make docs`. -->"
 
 
 def repository_catalog() -> Catalog:
     """The plugins of this repository, whatever else is installed."""
-    own = {canonical(folder.name) for folder in (FOLDER.parents[1] / "plugins").iterdir()}
+    own = {canonical(folder.name) for folder in (ROOT / "plugins").iterdir()}
     found = [d for d in read_distributions() if canonical(d.name) in own]
     return Catalog(found, PluginPolicy())
 

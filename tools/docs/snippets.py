@@ -20,11 +20,9 @@ A comment in front of a block changes how it is treated:
     <!-- not run: why -->      the block is only shown
     <!-- install: folder -->   only shown; the project in that folder is installed instead
 
-`python docs/snippets.py PAGE …` runs pages by hand; `--update` puts the real output in the
+`python -m tools.docs.snippets PAGE …` runs pages by hand; `--update` puts the real output in the
 place of output that no longer matches, unless three dots are in it.
 """
-
-# ruff: noqa: S603, T201
 
 from __future__ import annotations
 
@@ -42,7 +40,7 @@ from pathlib import Path
 
 import attrs
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = 110
 TIME_LIMIT_S = 120
 
