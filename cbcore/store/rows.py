@@ -108,6 +108,11 @@ class StoredRows(Sequence[Any]):
         query = f"SELECT {columns} FROM rows WHERE run_id=? AND system=? AND {condition}"  # noqa: S608
         return self.reader.query(f"{query} ORDER BY position", self._key)
 
+    def find_system_key(self) -> str:
+        """The key under which the outputs of the system are stored; that of others is longer."""
+        keys = [key for (key,) in self.find("system_key", "system_key NOT NULL")]
+        return min(keys, key=len, default="")
+
     @property
     def positions(self) -> Sequence[int]:
         """Where the rows are, in their order."""

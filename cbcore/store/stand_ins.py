@@ -17,10 +17,7 @@ class StoredSystem:
     def __init__(self, record: dict[str, Any], rows: StoredRows) -> None:
         self.name = record["name"]
         self.record = record
-        keys = [key for (key,) in rows.find("system_key", "system_key NOT NULL")]
-        self.key = min(
-            keys, key=len, default=""
-        )  # that of an output that cannot be reused is longer
+        self.key = rows.find_system_key()
         self._errors = dict(rows.find("example_id, error", "error NOT NULL"))
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def find_places(result: EvalResult, term: str) -> Iterator[int]:
             yield place
 
 
-def _find_in_store(parts: Sequence[StoredRows], term: str) -> Iterator[int]:
+def _find_in_store(parts: Sequence[Any], term: str) -> Iterator[int]:
     needle = _find_needle(term)
     long_texts: dict[str, set[str]] = {}  # of each run
     known: dict[tuple[str, str], bool] = {}  # whether an example has the term
