@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
-from cbcore.boundary import at_boundary, contained
+from cbcore.boundary import at_boundary, contained, describe_exception
 from cbcore.columns import format_flags, propose_fields
-from cbcore.components import Built, describe_exception
+from cbcore.components import Built
 from cbcore.contexts import FORMS
 from cbcore.exceptions import CBError, DataError
 from cbcore.json_data import to_json

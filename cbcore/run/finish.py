@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from cbcore.components import describe_exception
+from cbcore.boundary import describe_exception
 from cbcore.exceptions import (
     CBError,
     RunError,
