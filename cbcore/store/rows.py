@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import operator
 from array import array
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -27,6 +29,8 @@ LEFT JOIN outputs o ON o.system_key = r.system_key AND o.example_key = r.example
   AND o.repeat = r.repeat AND o.output_key = r.output_key
 WHERE r.run_id=? AND r.system=?"""
 _CHUNK = 500
+_read_fields = operator.attrgetter(*ROW_FIELDS)
+_ID, _RESPONSE, _CACHED = map(ROW_FIELDS.index, ("example_id", "response", "cached"))
 
 
 def encode_row(
@@ -39,31 +43,25 @@ def encode_row(
     is_bare: bool = False,
 ) -> tuple[Any, ...]:
     """The values of `PUT_ROW`. A bare row has neither its response nor texts in its metadata."""
-    fields = row.to_dict()
     if is_bare:
-        fields["response"], noted = None, row.metadata.items()
-        fields["metadata"] = {k: v for k, v in noted if isinstance(v, int | float) or k == CLUSTER}
-    response = row.response if not is_bare and row.response is not None else ""
-    # Long, or it could be taken for what stands for a long one.
-    if len(response) > LONG_TEXT or response[:1] == "{":
-        fields["response"] = to_json(store.put_text(make_valid(response))).decode()
-    fields["cached"] = int(row.cached)
-    fields["example_id"] = str(row.example_id)
+        noted = row.metadata.items()
+        metadata = {k: v for k, v in noted if isinstance(v, int | float) or k == CLUSTER}
+        row = dataclasses.replace(row, response=None, metadata=metadata)
     values = [
         make_valid(value)
-        if isinstance(value, str)
+        if type(value) is str
         else store.encode(value)
-        if isinstance(value, dict)
+        if type(value) is dict
         else value
-        for value in fields.values()
+        for value in _read_fields(row)
     ]
-    values.append(int(isinstance(row.example_id, int)))
+    values.append(int(type(row.example_id) is int))
+    values[_ID], values[_CACHED] = make_valid(str(row.example_id)), int(row.cached)
+    response = values[_RESPONSE]
+    # Long, or it could be taken for what stands for a long one.
+    if response and (len(response) > LONG_TEXT or response[0] == "{"):
+        values[_RESPONSE] = to_json(store.put_text(response)).decode()
     return (run_id, system_key, output_key, *values, checksum(*values))
-
-
-def decode_response(reader: Reader, response: str | None) -> Any:
-    """A response as it was. Raises ValueError if it is damaged."""
-    return reader.decode(response) if response and response[0] == "{" else response
 
 
 def _decode_row(reader: Reader, *columns: Any) -> EvalRow:
@@ -71,7 +69,8 @@ def _decode_row(reader: Reader, *columns: Any) -> EvalRow:
     row = EvalRow(*fields)
     row.example_id = int(row.example_id) if id_is_integer else row.example_id
     row.cached = bool(row.cached)
-    row.response = decode_response(reader, row.response)
+    if row.response and row.response[0] == "{":
+        row.response = reader.decode(row.response)
     texts: Any = row.scores, row.missing, row.metadata
     row.scores, row.missing, row.metadata = map(reader.decode, texts)
     if not all(type(part) is dict for part in (row.scores, row.missing, row.metadata)):

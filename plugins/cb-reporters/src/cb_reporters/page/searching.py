@@ -8,7 +8,7 @@ from typing import Any
 
 from cbcore.boundary import contained
 from cbcore.results import EvalResult, Joined, Texts
-from cbcore.store.rows import StoredRows, decode_response
+from cbcore.store.rows import StoredRows
 
 _ROWS = """SELECT r.position, r.example_key, e.content, e.checksum, o.output, o.checksum,
   r.metadata, r.missing, r.response, r.error, r.example_id
@@ -70,7 +70,7 @@ def _decode_row(
 ) -> Sequence[Any]:
     """The texts of a row, as far as they are not damaged."""
     with contained():
-        whole = decode_response(part.reader, response)
+        whole = part.reader.decode(response) if response and response[0] == "{" else response
         return [part.reader.decode(metadata), part.reader.decode(missing), whole, *own]
     return own
 
