@@ -1,4 +1,4 @@
-"""What a run produces: one `EvalRow` per system and example, collected in an `EvalResult`."""
+"""The result of a run: one `EvalRow` per system and example, collected in an `EvalResult`."""
 
 from cbcore.results.eval_result import EvalResult, RunConfig
 from cbcore.results.eval_row import (

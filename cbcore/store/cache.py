@@ -18,11 +18,6 @@ if TYPE_CHECKING:
     from cbcore.run.runner import Runner
     from cbcore.run.scorers import Scorer
 
-_PUT_EXAMPLE = """INSERT INTO examples VALUES (?, ?, ?) ON CONFLICT (example_key)
-DO UPDATE SET content=excluded.content, checksum=excluded.checksum
-WHERE content IS NOT excluded.content"""
-_PUT_OUTPUT = "INSERT OR REPLACE INTO outputs VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_PUT_SCORES = "INSERT OR REPLACE INTO scores VALUES (?, ?, ?, ?, ?)"
 _KEYS = {"outputs": ("system_key", "example_key"), "scores": ("evaluator_key", "output_key")}
 
 
@@ -117,7 +112,7 @@ class Cache:
         example.content = b""  # stored: it need not wait in memory
         with contained() as storing:
             text = self._store.encode(data, content)
-            self._store.put(_PUT_EXAMPLE, (example.key, text, checksum(text)))
+            self._store.put_row("examples", example.key, text, checksum(text))
         if storing.error is not None:
             self._tell(f"example {example.id!r} ({storing.reason})")
 
@@ -138,15 +133,14 @@ class Cache:
                 output = to_json_safe(output)
                 data = to_json(output)
             plain, data = _redact(output, data)
-            if plain is not output:
-                # The row is made of what is stored, so that a resumed run has the same.
+            if plain is not output:  # the row has what is stored, as that of a resumed run
                 attempt.output = plain
             text = self._store.encode(plain, data)
             attempt.system_key = system_key
-            attempt.output_key = digest(example.key.encode(), data)
+            attempt.output_key = digest(example.key.encode(), text.encode())
             key = (system_key, example.key, attempt.repeat, attempt.output_key)
-            values = (*key, attempt.latency_s, self._run_id, text, checksum(text))
-            self._store.put(_PUT_OUTPUT, values)
+            facts = (attempt.latency_s, self._run_id, text, checksum(text))
+            self._store.put_row("outputs", *key, *facts)
         if storing.error is not None:
             problem = f"({storing.reason})"
         if problem:
@@ -167,7 +161,8 @@ class Cache:
             if details:
                 data = to_json([scores, to_json_safe(details)])
             text = _redact(scores, data)[1].decode()
-            self._store.put(_PUT_SCORES, (scorer.key, key, self._run_id, text, checksum(text)))
+            facts = (self._run_id, text, checksum(text))
+            self._store.put_row("scores", scorer.key, key, *facts)
 
     def _tell(self, reason: str) -> None:
         """Report once what is not stored."""

@@ -6,6 +6,7 @@ that reads SQLite may read them, also while a run is going on.
 
 from __future__ import annotations
 
+import functools
 import sqlite3
 import threading
 import time
@@ -107,8 +108,8 @@ class Reader:
 
     def read(self, text: Any, known: Any) -> Any:
         """The data that `Store.encode` wrote with this checksum; None if it is damaged or absent."""
-        if isinstance(text, str) and checksum(text) == known:
-            with contained():
+        with contained():  # it may be anything but a text
+            if checksum(text) == known:
                 return self.decode(text)
         return None
 
@@ -131,10 +132,6 @@ class Reader:
         if value.keys() == {"$dict"} and isinstance(value["$dict"], dict):
             value = value["$dict"]
         return {key: self._unpack(item) for key, item in value.items()}
-
-    def close(self) -> None:
-        with self.lock:
-            self.connection.close()
 
 
 class Store:
@@ -171,6 +168,10 @@ class Store:
 
     # -- any thread ----------------------------------------------------------------------------
 
+    def put_row(self, table: str, *values: Any) -> None:
+        """Queue a row of a table, in the place of the one that has its key."""
+        self.put(_write_insert(table, len(values)), values)
+
     def put(self, statement: str, values: tuple[Any, ...]) -> None:
         """Queue a write."""
         if not self._is_closed:
@@ -182,9 +183,9 @@ class Store:
         Raises TypeError for other data, and ValueError if it is too large.
         """
         data = to_json(value) if data is None else data
-        if len(data) > _LARGEST_VALUE:
-            raise ValueError(f"it has {len(data):,} bytes")
         if len(data) > LONG_TEXT or b'"$' in data:
+            if len(data) > _LARGEST_VALUE:
+                raise ValueError(f"it has {len(data):,} bytes")
             data = to_json(self._pack(value))
         return data.decode()
 
@@ -269,6 +270,11 @@ class Store:
             if database.in_transaction:
                 with contained():
                     database.execute("ROLLBACK")
+
+
+@functools.cache
+def _write_insert(table: str, n_values: int) -> str:
+    return f"INSERT OR REPLACE INTO {table} VALUES (?{', ?' * (n_values - 1)})"  # noqa: S608
 
 
 def find_store(folder: str | Path) -> Path:
@@ -374,13 +380,15 @@ def describe_failure(path: Path | None, verb: str, error: Exception) -> StoreErr
 
 def digest(*parts: bytes) -> str:
     """A digest of JSON texts and keys, none of which has a null byte."""
-    return blake2b(b"\0".join(parts), digest_size=16).hexdigest()
+    hasher = blake2b(parts[0], digest_size=16)
+    for part in parts[1:]:
+        hasher.update(b"\0")
+        hasher.update(part)
+    return hasher.hexdigest()
 
 
 def checksum(*values: Any) -> int:
     """A checksum of what SQLite holds: texts and numbers."""
-    if len(values) == 1:
-        return crc32(values[0].encode("utf-8", "replace"))
     return crc32(to_json(values))
 
 

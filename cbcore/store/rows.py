@@ -19,7 +19,6 @@ __all__ = ("StoredRows", "StoredTexts")
 
 _COLUMNS = f"{', '.join(ROW_FIELDS).replace('latency', 'latency_s')}, id_is_integer, checksum"
 """The fields of a row in their order. The checksum covers the columns before it."""
-PUT_ROW = f"INSERT OR REPLACE INTO rows VALUES (?, ?, ?{', ?' * (_COLUMNS.count(',') + 1)})"  # noqa: S608
 COPY_ROWS = f"INSERT OR IGNORE INTO rows SELECT ?, system_key, output_key, {_COLUMNS} FROM rows WHERE run_id=?"  # noqa: S608
 """Gives a run, named first, the rows of another run that it lacks."""
 _ROWS = f"SELECT position, {_COLUMNS} FROM rows WHERE run_id=? AND system=?"  # noqa: S608
@@ -42,7 +41,7 @@ def encode_row(
     *,
     is_bare: bool = False,
 ) -> tuple[Any, ...]:
-    """The values of `PUT_ROW`. A bare row has neither its response nor texts in its metadata."""
+    """A row of the table `rows`. A bare row has neither its response nor texts in its metadata."""
     if is_bare:
         noted = row.metadata.items()
         metadata = {k: v for k, v in noted if isinstance(v, int | float) or k == CLUSTER}

@@ -36,7 +36,6 @@ _COLUMNS = (
     "origin"
 )
 """The fields of a run. The checksum covers the columns before it."""
-_PUT_RUN = f"INSERT OR REPLACE INTO runs VALUES ({'?, ' * 12}?)"  # noqa: S608
 
 
 @attrs.define(eq=False, repr=False)
@@ -110,7 +109,7 @@ class SavedRun:
             del document["config"]
             text = _write(document)
             known = checksum(text)
-        store.put(_PUT_RUN, (*values, checksum(*values), self.origin, text, known))
+        store.put_row("runs", *values, checksum(*values), self.origin, text, known)
 
     def copy_rows(self, other: SavedRun, store: Store) -> None:
         """Take the rows of another run of the store, but for those that this run has."""

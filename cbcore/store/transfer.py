@@ -119,8 +119,6 @@ def _copy(run: SavedRun, target: Path, origin: str, prefix: str, texts_of: str) 
             database.execute("COMMIT")
     except sqlite3.Error as error:
         raise describe_failure(run.path, "copied", error) from error
-    finally:
-        source.close()
 
 
 def remove_runs(folder: str | Path, gone: Collection[str], *, is_dry: bool = False) -> int:

@@ -7,7 +7,7 @@ import pytest
 from cbcore.exceptions import StoreError
 from cbcore.results import EvalRow, Joined, RowsBySystem
 from cbcore.store.database import LONG_TEXT, Store, open_reader
-from cbcore.store.rows import PUT_ROW, StoredRows, StoredTexts, encode_row
+from cbcore.store.rows import StoredRows, StoredTexts, encode_row
 from tests import stores
 
 RUN = "20260101-000000-abcdef"
@@ -19,7 +19,7 @@ def row(position, system="s", **fields):
 
 def put(store, *rows):
     for one in rows:
-        store.put(PUT_ROW, encode_row(store, RUN, one))
+        store.put_row("rows", *encode_row(store, RUN, one))
     store.flush()
 
 
@@ -82,7 +82,7 @@ def test_a_resumed_run_has_the_rows_that_it_made_itself(store):
     assert (len(rows), list(rows)) == (0, [])
     new = [row(number, response="new") for number in (0, 1, 4)]
     for one in new:
-        store.put(PUT_ROW, encode_row(store, RUN, one))
+        store.put_row("rows", *encode_row(store, RUN, one))
         rows.append(one)
     assert (len(rows), list(rows.positions), list(rows)) == (3, [0, 1, 4], new)
     assert (rows[2], rows[1:]) == (new[2], new[1:])

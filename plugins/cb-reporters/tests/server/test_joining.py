@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from cb_reporters.page import Scan, Survey
+from functools import partial
+
+from cb_reporters.page.finding import search
+from cb_reporters.page.survey import Survey
 from cb_reporters.server.joining import joined
 from cbcore import evaluate
 from cbcore.api import open_run
@@ -68,7 +71,7 @@ def test_a_search_in_two_kept_runs_is_one_in_what_is_stored(tmp_path):
     one, other = kept(tmp_path, Says("a", "fog")), kept(tmp_path, Says("a", "rain"))
     found = joined(one, other, ("1", "2"))
     assert isinstance(found.texts, Joined)
-    scan = Scan(Survey.of(found).index, found)
+    scan = partial(search, Survey.of(found).index, found)
     assert scan(["rain e3"]) == {3}
     assert scan(["fog", "ship 7"]) == {7}
     assert scan(["snow"]) == set()
