@@ -72,6 +72,7 @@ CREATE TABLE rows (run_id TEXT NOT NULL, system_key TEXT, output_key TEXT,
 LONG_TEXT = 4096
 """Texts of more characters are stored once, in `texts`, however often they occur."""
 
+_PIECE = 1_000_000
 _MOST_PENDING = 10_000
 _MOST_CHARACTERS = 64_000_000
 _MANY = 200
@@ -200,7 +201,7 @@ class Store:
     def put_text(self, text: str) -> Any:
         """Store a long text once. Returns what stands for it in JSON: itself if it is not valid."""
         try:
-            key = digest(text.encode())
+            key = digest_text(text)
         except UnicodeEncodeError:
             return text
         if key not in self._known_texts:
@@ -397,9 +398,17 @@ def make_valid(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
+def digest_text(text: str) -> str:
+    """The key of a long text, of which no whole copy is made. Raises UnicodeEncodeError."""
+    hasher = blake2b(digest_size=16)
+    for start in range(0, len(text), _PIECE):
+        hasher.update(text[start : start + _PIECE].encode())
+    return hasher.hexdigest()
+
+
 def is_text(key: str, content: Any) -> bool:
     """Whether a content of the table `texts` is that of its key."""
-    return isinstance(content, str) and digest(content.encode("utf-8", "replace")) == key
+    return isinstance(content, str) and digest_text(content) == key
 
 
 def now() -> str:
