@@ -108,8 +108,9 @@ def history_of(example: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def has_field(fields: Mapping[str, Any], field: str) -> bool:
     """Whether a field has a value; a `context` may have any of its forms."""
-    if field != "context":
-        return fields.get(field) is not None
+    value = fields.get(field)
+    if field != "context" or isinstance(value, str):
+        return value is not None
     return any(is_readable(form, fields.get(form)) for form in FORMS)
 
 

@@ -120,8 +120,9 @@ class Calls:
                 attempt.pair.run_blocking(attempt)
             except BaseException as error:  # noqa: BLE001 - raised again by the driver
                 attempt.escaped = error
-            if not self._end_step(attempt) and attempt.is_replaced:
-                return  # another thread has taken this place
+            is_needed = self._end_step(attempt) or not attempt.is_replaced
+            if attempt.escaped is not None or not is_needed:
+                return  # the run ends, or another thread has taken this place
 
     # -- on the event loop ---------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cbcore.boundary import contained
 from cbcore.chains import USAGE_FIELDS, add_turns, count_tokens
-from cbcore.components import describe_exception, described_value
+from cbcore.components import described_value
 from cbcore.contexts import FORMS, is_same
 from cbcore.exceptions import ProcessError, ScoringError
 from cbcore.json_data import to_json_safe
@@ -45,7 +45,9 @@ class RowMaker:
         self._cluster_column = run.settings.cluster_column or CLUSTER
         self._idle = run.idle
         self._expected = expect_score(run.config["score_field"], scorers, benchmark)
-        self._declared = {name for scorer in scorers for name in scorer.emits}
+        declared = {name for scorer in scorers for name in scorer.emits}
+        # A name belongs to the evaluator that declares it, or that comes first.
+        self._taken = {s: declared.difference(s.emits) if s.is_automatic else () for s in scorers}
 
     def make(self, attempt: Attempt) -> EvalRow:
         """The row of a finished attempt, without secrets. Changes nothing of the attempt."""
@@ -60,18 +62,16 @@ class RowMaker:
             example_key=example.key,
             position=attempt.position,
         )
-        try:
+        with contained() as filling:  # without end, or with methods that fail
             self._fill(row, attempt)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # noqa: BLE001 - without end, or with methods that fail
+        if filling.error is not None:
             of = "the output" if attempt.output is not None else "the example"
             row = dataclasses.replace(row, scores={}, missing={}, metadata={}, response=None)
-            row.error = attempt.error or f"{of} cannot be kept: {describe_exception(error)}"
-        row.example_id, row.response, row.error = map(
-            hide, (row.example_id, row.response, row.error)
+            row.error = attempt.error or f"{of} cannot be kept: {filling.reason}"
+        texts = (row.example_id, row.response, row.error, row.scores, row.missing, row.metadata)
+        (row.example_id, row.response, row.error, row.scores, row.missing, row.metadata) = hide(
+            texts
         )
-        row.scores, row.missing, row.metadata = map(hide, (row.scores, row.missing, row.metadata))
         return row
 
     def _fill(self, row: EvalRow, attempt: Attempt) -> None:
@@ -170,8 +170,7 @@ class RowMaker:
             shown = "None" if scores is None else type(scores).__name__
             _add_reason(row, scorer, f"{RETURNED} {shown}, not a dict of scores")
             return
-        # A name belongs to the evaluator that declares it, or that comes first.
-        others = self._declared.difference(scorer.emits) if scorer.is_automatic else ()
+        others = self._taken[scorer]
         for name, value in scores.items():
             if type(name) is not str:
                 shown = described_value(name)
