@@ -42,11 +42,6 @@ def _list_problems(run: Runner) -> Iterator[str]:
     losses = [is_repeated for workers in run.workers.values() for is_repeated in workers.losses]
     if losses:
         yield f"{len(losses)} workers were lost, and {sum(losses)} calls were repeated"
-    ids = {str(row.example_id) for rows in run.rows.values() for row in rows}
-    is_whole = len(run.settings.select) == 1 and not run.calls.is_stopped
-    for example_id in (run.settings.examples or ()) if is_whole else ():
-        if example_id not in ids:
-            yield f"no example has the id {example_id!r}"
 
 
 def _warn_of_settings(run: Runner) -> None:

@@ -112,7 +112,8 @@ class Examples:
         self._hashes = array("q")  # of the ids, by index
         self._changed_ids: dict[int, str | int] = {}
         examples: Any = benchmark.examples
-        if not isinstance(examples, Sequence) and (n_passes > 1 or settings.sample):
+        n_passes += bool(settings.sample) + bool(settings.examples)
+        if not isinstance(examples, Sequence) and n_passes > 1:
             from cbcore.spool import Spool
 
             examples = Spool(examples)
@@ -142,6 +143,10 @@ class Examples:
                 continue
             if not self._select or all(choose(example) for choose in self._select):
                 yield example
+
+    def list_ids(self) -> set[str]:
+        """The ids of all examples. Reads the data once."""
+        return {str(example.id) for example in self._number()}
 
     def _draw(self, n_examples: int) -> set[int]:
         """The indices of a sample. It depends on the content of the data, not on its order."""

@@ -7,9 +7,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from cbcore import names
 from cbcore.boundary import contained
 from cbcore.components import Built
-from cbcore.exceptions import CBError, RunError, StoreError
+from cbcore.exceptions import CBError, RunError, StoreError, UsageError
 from cbcore.plugins.manager import HookManager
 from cbcore.protocols import Example, Executor, Output
 from cbcore.results import EvalResult, EvalRow, RunConfig
@@ -118,6 +119,17 @@ class Runner:
             total += expected * self.count_repeats(examples.benchmark) * len(self.systems)
         return total
 
+    def check_examples(self) -> None:
+        """Raise `UsageError` for an `--example` that the data does not have."""
+        wanted = self.settings.examples or ()
+        known = {example_id for one in self.examples if wanted for example_id in one.list_ids()}
+        for example_id in wanted:
+            if example_id not in known:
+                raise UsageError(
+                    f"No example has the id {example_id!r}.",
+                    hint=names.hint(example_id, known, shown=repr) or None,
+                )
+
     def count_repeats(self, benchmark: Benchmark) -> int:
         return benchmark.repeats or self.settings.repeats
 
@@ -137,6 +149,7 @@ class Runner:
 
     def _run(self) -> EvalResult:
         failure: BaseException | None = None
+        self.check_examples()
         if self.store is not None and self.saved is not None:
             self.find_keys()
             self.saved.save(self.store)
