@@ -17,9 +17,9 @@ from cbcore.exceptions import CBError
 __all__ = ("at_boundary", "contained")
 
 
-def is_foreign(error: BaseException | None) -> bool:
+def is_foreign(error: BaseException) -> bool:
     """Whether code of others raised it by its own doing, whatever it derives from."""
-    if error is None or isinstance(error, KeyboardInterrupt | GeneratorExit):
+    if isinstance(error, KeyboardInterrupt | GeneratorExit):
         return False
     loaded = sys.modules.get("asyncio.exceptions")  # where it is not, nobody can be cancelled
     return loaded is None or not isinstance(error, loaded.CancelledError)
@@ -61,7 +61,7 @@ class contained:  # noqa: N801 - it reads as what it is used for: `with containe
     def __exit__(
         self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
     ) -> bool:
-        if is_foreign(error):
-            self.error = error
-            return True
-        return False
+        if error is None or not is_foreign(error):
+            return False
+        self.error = error
+        return True

@@ -88,9 +88,10 @@ def find_unreadable(given: Mapping[str, Any], output: Mapping[str, Any]) -> str 
     """Why the context that an output returns cannot be read; None if it can be read."""
     for form in FORMS:
         value = output.get(form)
-        if value is None or is_readable(form, value) or is_same(value, given.get(form)):
+        if value is given.get(form) or value is None or is_readable(form, value):
             continue
-        return f"returned {form!r} as {type(value).__name__}, not as {_READABLE[form]}"
+        if not is_same(value, given.get(form)):
+            return f"returned {form!r} as {type(value).__name__}, not as {_READABLE[form]}"
     return None
 
 

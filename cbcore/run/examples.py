@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import heapq
 from array import array
@@ -137,22 +136,21 @@ class Examples:
 
     def __iter__(self) -> Iterator[NumberedExample]:
         """The selected examples. Raises `DataError` if the data fails."""
-        chosen = None if self._sample is None else self._draw(self._sample)
-        for example in self._number():
-            if chosen is not None and example.index not in chosen:
-                continue
-            if not self._select or all(choose(example) for choose in self._select):
-                yield example
+        examples = self._number() if self._sample is None else self._draw(self._sample)
+        for choose in self._select:
+            examples = filter(choose, examples)
+        return examples
 
     def list_ids(self) -> set[str]:
         """The ids of all examples. Reads the data once."""
         return {str(example.id) for example in self._number()}
 
-    def _draw(self, n_examples: int) -> set[int]:
-        """The indices of a sample. It depends on the content of the data, not on its order."""
+    def _draw(self, n_examples: int) -> Iterator[NumberedExample]:
+        """A sample. It depends on the content of the data, not on its order."""
         start = str(self._seed).encode()
         drawn = ((digest(start, e.key.encode()), e.index) for e in self._number())
-        return {index for _, index in heapq.nsmallest(n_examples, drawn)}
+        chosen = {index for _, index in heapq.nsmallest(n_examples, drawn)}
+        return (example for example in self._number() if example.index in chosen)
 
     def _number(self) -> Iterator[NumberedExample]:
         index = 0
@@ -197,9 +195,11 @@ class Examples:
             example.problem = f"example {index} has an id of type {kind}, not str or int"
         if example.problem is None and all(data.get(f) is None for f in _SOMETHING_TO_WORK_ON):
             example.problem = _describe_empty(example.id, data)
-        with contextlib.suppress(TypeError):  # what is not plain data has no key
+        try:
             example.content = to_json(data, sort_keys=True)
-            example.key = digest(example.content)
+        except TypeError:  # what is not plain data has no key
+            return example
+        example.key = digest(example.content)
         return example
 
     # -- ids -----------------------------------------------------------------------------------

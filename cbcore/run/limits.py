@@ -32,7 +32,8 @@ class ErrorLimit:
         self._expected = expected
         self._rows: Counter[str] = Counter()
         self._failed: Counter[str] = Counter()
-        self._first: dict[str, list[str]] = {}
+        self._same: dict[str, str | None] = {}  # the first error of each system
+        self._spared: set[str] = set()  # systems whose first rows are not all alike
         self._n_first = SAME_ERRORS * settings.repeats
 
     def count(self, row: EvalRow, *, is_data: bool) -> str | None:
@@ -42,7 +43,8 @@ class ErrorLimit:
         """
         limit = self._limit
         if limit is None:
-            return None if is_data else self._find_same_errors(row)
+            is_spared = is_data or row.system in self._spared
+            return None if is_spared else self._find_same_errors(row)
         self._rows[row.system] += 1
         if row.error is None:
             return None
@@ -59,13 +61,15 @@ class ErrorLimit:
         return f"{rows} failed, and --max-errors is {shown}. The last error: {row.error}"
 
     def _find_same_errors(self, row: EvalRow) -> str | None:
-        errors = self._first.setdefault(row.system, [])
-        if len(errors) == self._n_first:
-            return None
-        errors.append(alike(row.error or "", row.example_id))
-        if len(errors) < self._n_first or len(set(errors)) > 1 or row.error is None:
-            return None
-        return f"Its first {SAME_ERRORS} examples failed with the same error: {row.error}"
+        error = row.error and alike(row.error, row.example_id)
+        known = self._same.setdefault(row.system, error)
+        self._failed[row.system] += 1
+        if error is None or error != known:
+            self._spared.add(row.system)
+        elif self._failed[row.system] == self._n_first:
+            self._spared.add(row.system)  # this is reported once
+            return f"Its first {SAME_ERRORS} examples failed with the same error: {row.error}"
+        return None
 
 
 def check_fail_fast(row: EvalRow, attempt: Attempt) -> None:

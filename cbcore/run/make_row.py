@@ -88,8 +88,13 @@ class RowMaker:
         if self._cluster_column in example:
             row.metadata[CLUSTER] = to_json_safe(example[self._cluster_column])
         for scorer in self._scorers:
-            if scorer in attempt.scores:
+            if scorer not in attempt.scores:
+                continue
+            with contained() as reading:  # whatever it is, the row takes no harm
                 self._add_scores(row, scorer, attempt.scores[scorer])
+            if reading.error is not None:
+                reason = f"what the evaluator returned cannot be kept: {reading.reason}"
+                _add_reason(row, scorer, reason)
         main = self._expected
         if main is not None and main not in row.scores and main not in row.missing:
             row.missing[main] = explain_unscored(main, self._scorers, example, output)
@@ -146,16 +151,9 @@ class RowMaker:
             row.metadata["spent_tokens"] = sum(spent)
 
     def _add_scores(self, row: EvalRow, scorer: Scorer, scores: Any) -> None:
-        """What an evaluator returned or raised; whatever it is, the row takes no harm."""
+        """What an evaluator returned or raised."""
         if self._idle and (type(scores) is not dict or scores):
             self._idle.discard(scorer.name)
-        with contained() as reading:
-            self._read_scores(row, scorer, scores)
-        if reading.error is not None:
-            reason = f"what the evaluator returned cannot be kept: {reading.reason}"
-            _add_reason(row, scorer, reason)
-
-    def _read_scores(self, row: EvalRow, scorer: Scorer, scores: Any) -> None:
         if isinstance(scores, BaseException):
             _add_reason(row, scorer, describe_missing(scores))
             if isinstance(scores, ScoringError):

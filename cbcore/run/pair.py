@@ -230,12 +230,13 @@ class Pair:
         It looks ahead, in strides that grow while examples come at once, since one look-up of many
         is much faster than many of one.
         """
-        examples = iter(self.examples)
+        examples: Iterator[NumberedExample] | None = None
         stride = 1
         while self.data_error is None:
             started = time.perf_counter()
             attempts: list[Attempt] = []
             try:
+                examples = examples or iter(self.examples)
                 for example in islice(examples, stride):
                     attempts += [Attempt(self, example, n) for n in range(self.repeats)]
             except CBError as error:  # the examples before it are still run
@@ -259,12 +260,12 @@ class Pair:
             if attempt is None:
                 self.is_read = True
                 return
-            if not self._reserve(attempt):
+            if self.budget.is_limited and not self._reserve(attempt):
                 self.held = attempt
                 return
             if not self.n_started:
                 self.started = time.perf_counter()
-            if attempt.needs_call and not self.is_warm:
+            if not self.is_warm and attempt.needs_call:
                 self.is_warm = True
                 self.calls.warm_up(self.system)
             self.open.append(attempt)
@@ -279,8 +280,6 @@ class Pair:
 
     def _reserve(self, attempt: Attempt) -> bool:
         """Set aside what the calls of an attempt may cost. False: it has to wait."""
-        if not self.budget.is_limited:
-            return True
         components = [self.system] * attempt.needs_call + self.list_judges(attempt)
         if components:
             attempt.reservation = self.budget.reserve(attempt.example.data, components)
@@ -324,7 +323,7 @@ class Pair:
         self.join_repeats(last, answered)
         if next(self._find_due(last), None) is None:
             return True
-        if not self._reserve(last):
+        if self.budget.is_limited and not self._reserve(last):
             last.repeats = ()
             return False
         last.is_done = False
