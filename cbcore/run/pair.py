@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from cbcore.boundary import contained
 from cbcore.components import Built, describe_exception
 from cbcore.contexts import complete_output, find_unreadable, is_same, pass_on
-from cbcore.costs import Spent, find_cost, find_scoring_cost, read_cost
 from cbcore.exceptions import (
     CBError,
     MissingScoreError,
@@ -22,10 +21,10 @@ from cbcore.exceptions import (
 from cbcore.requests import compact_requests
 from cbcore.results import EvalRow
 from cbcore.results.eval_row import POSITIONS
-from cbcore.run.budget import Reservation
+from cbcore.run.budget import Reservation, Spent, find_cost, find_scoring_cost, read_cost
 from cbcore.run.calling import Threads
 from cbcore.run.examples import Examples, NumberedExample
-from cbcore.run.limits import SAME_ERRORS
+from cbcore.run.finish import SAME_ERRORS
 from cbcore.run.make_row import RowMaker
 from cbcore.run.scorers import Scorer
 from cbcore.timing import NO_WAITS, Waits, start_waits

@@ -18,8 +18,13 @@ from cbcore.results.summary import find_means
 from cbcore.run.budget import Budget
 from cbcore.run.calling import Calls
 from cbcore.run.examples import Benchmark, Examples
-from cbcore.run.finish import describe_end, describe_stop, summarize
-from cbcore.run.limits import ErrorLimit, check_fail_fast
+from cbcore.run.finish import (
+    ErrorLimit,
+    check_fail_fast,
+    describe_end,
+    describe_stop,
+    summarize,
+)
 from cbcore.run.pair import Attempt, Pair
 from cbcore.run.scorers import Scorer
 from cbcore.settings.run_settings import RunSettings

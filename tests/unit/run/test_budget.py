@@ -8,9 +8,8 @@ import attrs
 import pytest
 
 from cbcore.components import Built
-from cbcore.costs import Spent
 from cbcore.protocols import Cost
-from cbcore.run.budget import Budget
+from cbcore.run.budget import Budget, Spent
 
 LIMIT_S = 60
 
