@@ -7,14 +7,19 @@ outside (`KeyboardInterrupt`, `GeneratorExit`, `CancelledError`) passes through 
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 from collections.abc import Callable, Iterator
 from types import TracebackType
 
-from cbcore.components import describe_exception
 from cbcore.exceptions import CBError
+from cbcore.secrets import redact
 
-__all__ = ("at_boundary", "contained")
+__all__ = ("at_boundary", "contained", "describe_exception")
+
+_MOST_CHARACTERS = 4000
+"""Of a message; a longer one was not written to be read."""
+_LONGEST_REPR = 200
 
 
 def is_foreign(error: BaseException) -> bool:
@@ -65,3 +70,31 @@ class contained:  # noqa: N801 - it reads as what it is used for: `with containe
             return False
         self.error = error
         return True
+
+
+def describe_exception(error: BaseException) -> str:
+    """`Type: message` on one line, naming an exit for what it is. Never fails, and ends.
+
+    Known secrets are redacted.
+    """
+    if isinstance(error, SystemExit):
+        return f"it called sys.exit({describe_value(error.code)})"
+    text = ""
+    with contained() as attempt:
+        # Redact before anything is cut off: a part of a secret could not be found any more.
+        text = redact(str(error))
+        if len(text) > _MOST_CHARACTERS:
+            text = f"{text[:_MOST_CHARACTERS]}… ({len(text):,} characters)"
+        text = " ".join(text.split())
+    if attempt.error is not None:
+        text = f"(its message cannot be had: {type(attempt.error).__name__})"
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def describe_value(value: object) -> str:
+    """The `repr` of a value, shortened; its type if it has none. Never fails itself."""
+    text = f"<{type(value).__name__}>"
+    with contained():  # the `repr` of somebody else's object is code, too
+        text = redact(repr(value))
+    text = re.sub(" at 0x[0-9a-fA-F]+", "", text)  # another one in every run
+    return text if len(text) <= _LONGEST_REPR else f"{text[:_LONGEST_REPR]}…"

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cbcore.components import describe_exception
+from cbcore.boundary import describe_exception
 from cbcore.contexts import FORMS, find_unreadable, is_same, pass_on, returned_forms
 from cbcore.exceptions import CBError, ProcessError
 from cbcore.protocols import Cost, Example, Output

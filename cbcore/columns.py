@@ -32,10 +32,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
-from cbcore.components import describe_exception
+from cbcore.boundary import describe_exception
 from cbcore.exceptions import ColumnError, MissingScoreError
 from cbcore.introspection import function_name
-from cbcore.names import asking, hint, near_matches
+from cbcore.names import hint, near_matches, suggest
 from cbcore.usercode import import_attribute
 
 __all__ = [
@@ -302,7 +302,7 @@ class MappedEvaluator:
         for field in columns:
             if reads and field not in reads:
                 near = [name + SUFFIX for name in near_matches(field, reads, limit=1)]
-                meant = asking(near, then=f"it reads {', '.join(reads)}")
+                meant = suggest(near, then=f"it reads {', '.join(reads)}")
                 raise ValueError(f"{evaluator.name} does not read a field {field!r}; {meant}")
         self.evaluator = evaluator
         needs = tuple(getattr(evaluator, "needs", ()))
@@ -407,7 +407,7 @@ def describe_absent(field: str, example: Mapping[str, Any]) -> str:
     near = likely_column(field, columns)
     if field in example and not near:
         return f"the {field!r} of the example is empty"
-    suggestion = asking([near] if near else [], lead="; ", shown=repr) or "."
+    suggestion = suggest([near] if near else [], lead="; ", shown=repr) or "."
     flag = format_flags({field: near or "COLUMN"})
     has = list_names(sorted(columns)) or "none"
     return f"the example has no {field!r} (it has {has}){suggestion} Say it with {flag}"

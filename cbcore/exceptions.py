@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cbcore.names import asking, plural
+from cbcore.names import plural, suggest
 from cbcore.secrets import redact
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class UnknownComponentError(UsageError):
         self, kind: str, name: str, near: Sequence[str] = (), *, hint: str | None = None
     ) -> None:
         if hint is None:
-            hint = asking(near, then=f"`cb list {plural(kind)}` shows what is installed")
+            hint = suggest(near, then=f"`cb list {plural(kind)}` shows what is installed")
         super().__init__(f"no {kind} is called {name!r}", hint=hint)
         self.kind = kind
         self.name = name

@@ -10,8 +10,8 @@ from typing import Any
 
 from cbcore import binding
 from cbcore.chains import Renamed
+from cbcore.components import KINDS, Kind
 from cbcore.introspection import signature_of
-from cbcore.kinds import KINDS, Kind
 from cbcore.specs import Spec
 
 _ROLES: dict[str, tuple[str, str, int]] = {
@@ -98,15 +98,15 @@ def from_function(
         params = {key: value for key, value in spec.params.items() if key != "name"}
         spec = Spec(spec.name, None, params)
     bound = binding.bind(spec, target, extra=extra)
-    made = _in_role(kind, target, bound.keywords)
+    made = _in_role(kind, target, bound.arguments)
     if made is None:
         return None
     if name is not None:
         made.name = str(name)
-    return made, bound.named_arguments
+    return made, bound.arguments
 
 
-def with_name(kind: Kind, value: Any, name: str) -> Any:
+def give_name(kind: Kind, value: Any, name: str) -> Any:
     """An object that does what its kind has to, under a name if it has none itself."""
     if not kind.is_named or isinstance(getattr(value, "name", None), str):
         return value
@@ -116,7 +116,7 @@ def with_name(kind: Kind, value: Any, name: str) -> Any:
     return value
 
 
-def handed_arguments(kind: str, target: Any) -> tuple[str, ...]:
+def list_handed(kind: str, target: Any) -> tuple[str, ...]:
     """The parameters of a plain function that are not settings: the arguments of its method."""
     if _in_role(kind, target, {}) is None:
         return ()
@@ -124,7 +124,7 @@ def handed_arguments(kind: str, target: Any) -> tuple[str, ...]:
     return tuple(_parameters(target))[:n_handed]
 
 
-def likely_kind(target: Any) -> str | None:
+def guess_kind(target: Any) -> str | None:
     """The most likely kind of own code, by its methods or by the arguments of a function."""
     if inspect.isfunction(target):
         if not inspect.isgeneratorfunction(target):
@@ -161,16 +161,14 @@ def _in_role(kind: str, target: Any, keywords: Mapping[str, Any]) -> FromFunctio
         role = awaited
     function = functools.partial(target, **keywords) if keywords else target
     component = FromFunction(function, role, target.__name__)
-    signature = signature_of(target)
-    returned = signature.return_annotation if signature is not None else None
+    returned = signature_of(target).return_annotation
     if kind == "evaluator" and returned in (float, int, bool):
         component.emits = getattr(target, "emits", (target.__name__,))
     return component
 
 
 def _parameters(target: Any) -> Mapping[str, inspect.Parameter]:
-    signature = signature_of(target)
-    return signature.parameters if signature is not None else {}
+    return signature_of(target).parameters
 
 
 def _unwrap(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -146,7 +146,7 @@ def _explain(program: str, error: BaseException) -> tuple[str, str | None, int]:
 
         return "".join(traceback.format_exception(error)).rstrip("\n"), None, 1
     else:
-        from cbcore.components import describe_exception
+        from cbcore.boundary import describe_exception
 
         message = f"unexpected {describe_exception(error)}"
         hint = f"this is a defect of {program}; set CB_DEBUG=1 for the traceback"

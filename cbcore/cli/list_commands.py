@@ -53,7 +53,7 @@ def list_command(settings: Settings, kind: str | None, as_json: bool) -> None:
 
 def offered_records(catalog: Catalog, kinds: Iterable[str]) -> list[dict[str, Any]]:
     """What plugins offer of these kinds, for machines; what broken plugins would offer too."""
-    catalog.describe_all()
+    catalog.load_all(describe=True)
     records = [
         {**_record_component(component), "status": plugin.status}
         for kind in kinds
@@ -124,26 +124,26 @@ def info_command(settings: Settings, name: str, kind: str | None, as_json: bool)
 def _find_all(catalog: Catalog, name: str, kind: str | None) -> list[Component]:
     """The components of that name. Several kinds may share it."""
     from cbcore.exceptions import UnknownComponentError
-    from cbcore.names import asking, near_matches
+    from cbcore.names import near_matches, suggest
 
     if kind:
-        return [catalog.find(catalog.kind_of(kind), name).described()]
+        return [catalog.find(catalog.kind_of(kind), name).describe()]
     found = []
     for candidate in catalog.kinds:
         try:
-            found.append(catalog.find(candidate, name).described())
+            found.append(catalog.find(candidate, name).describe())
         except UnknownComponentError:
             continue
     if not found:
         near = near_matches(name.rpartition("/")[2], {c.name for c in catalog.components()})
-        hint = asking(near, then="`cb list` shows what is installed")
+        hint = suggest(near, then="`cb list` shows what is installed")
         raise UnknownComponentError("component", name, near, hint=hint)
     return found
 
 
 def _load_own_code(catalog: Catalog, path: str, kind: str | None) -> Component:
     """The user's own code. Its methods decide its kind."""
-    from cbcore.assembly.user_functions import likely_kind
+    from cbcore.assembly.user_functions import guess_kind
     from cbcore.components import Component
     from cbcore.exceptions import UsageError
     from cbcore.usercode import import_attribute
@@ -152,17 +152,17 @@ def _load_own_code(catalog: Catalog, path: str, kind: str | None) -> Component:
         target = import_attribute(path)
     except ValueError as error:
         raise UsageError(f"py:{path}: {error}") from error
-    found = catalog.kind_of(kind) if kind else likely_kind(target)
+    found = catalog.kind_of(kind) if kind else guess_kind(target)
     if found is None:
         raise UsageError(
             f"py:{path} is a {type(target).__name__}, which is no component",
             hint="a system has `process`, an evaluator `score`; --kind says what it is meant to be",
         )
-    return Component(kind=found, name="own-code", target=target).described()
+    return Component(kind=found, name="own-code", target=target).describe()
 
 
 def _record_fully(catalog: Catalog, component: Component, asked_as: str) -> dict[str, Any]:
-    from cbcore.assembly.user_functions import handed_arguments
+    from cbcore.assembly.user_functions import list_handed
     from cbcore.introspection import parameters_of
     from cbcore.json_data import to_json_safe
 
@@ -172,7 +172,7 @@ def _record_fully(catalog: Catalog, component: Component, asked_as: str) -> dict
     if asked_as.startswith("py:"):
         record |= {"name": asked_as, "plugin": "own code"}
         if component.kind != "dataset":
-            handed = handed_arguments(component.kind, target)
+            handed = list_handed(component.kind, target)
             parameters = [p for p in parameters if p.name not in handed]
     record["main_score"] = component.main_score or getattr(target, "main_score", None)
     record["published"] = getattr(target, "published", None)

@@ -219,7 +219,7 @@ def write_reports(result: EvalResult, outputs: Sequence[Output]) -> None:
     If a report fails, the others are written all the same, and `ReportError` is raised at the end.
     """
     from cbcore._logging import get_logger
-    from cbcore.components import describe_exception
+    from cbcore.boundary import describe_exception
 
     failed = []
     gone = None

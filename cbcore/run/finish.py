@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from cbcore.components import describe_exception
+from cbcore.boundary import describe_exception
 from cbcore.exceptions import (
     CBError,
     RunError,

@@ -7,9 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cbcore.boundary import contained
+from cbcore.boundary import contained, describe_value
 from cbcore.chains import USAGE_FIELDS, add_turns, count_tokens
-from cbcore.components import described_value
 from cbcore.contexts import FORMS, is_same
 from cbcore.exceptions import ProcessError, ScoringError
 from cbcore.json_data import to_json_safe
@@ -171,14 +170,14 @@ class RowMaker:
         others = self._taken[scorer]
         for name, value in scores.items():
             if type(name) is not str:
-                shown = described_value(name)
+                shown = describe_value(name)
                 row.missing[shown] = f"the evaluator named a score {shown}, which is no text"
                 continue
             is_free = name not in row.scores and name not in others
             key = name if is_free else f"{scorer.name}.{name}"
             number = value if type(value) is float else _read_number(value)
             if number is None:
-                row.missing[key] = f"{RETURNED} {described_value(value)}, not a number"
+                row.missing[key] = f"{RETURNED} {describe_value(value)}, not a number"
             elif math.isfinite(number):
                 row.scores[key] = number
             else:

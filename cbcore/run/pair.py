@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from cbcore.boundary import contained
-from cbcore.components import Built, describe_exception
+from cbcore.boundary import contained, describe_exception
+from cbcore.components import Built
 from cbcore.contexts import complete_output, find_unreadable, is_same, pass_on
 from cbcore.exceptions import (
     CBError,

@@ -7,8 +7,9 @@ from typing import Any
 
 import attrs
 
+from cbcore.boundary import describe_exception
 from cbcore.columns import bound_to_system, describe_absent, list_names
-from cbcore.components import Built, describe_exception
+from cbcore.components import Built
 from cbcore.contexts import has_field
 from cbcore.exceptions import CBError, MissingScoreError
 

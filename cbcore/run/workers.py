@@ -15,9 +15,9 @@ from concurrent.futures import Future
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from cbcore.boundary import at_boundary, contained
+from cbcore.boundary import at_boundary, contained, describe_exception
 from cbcore.chains import Renamed
-from cbcore.components import Built, describe_exception
+from cbcore.components import Built
 from cbcore.exceptions import CBError, ProcessError, RunError, ScoringError, UsageError
 from cbcore.protocols import Executor, WorkerLost, WorkerPool
 from cbcore.run.pair import Call

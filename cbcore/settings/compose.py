@@ -13,14 +13,7 @@ import cbcore
 from cbcore import provenance
 from cbcore.assembly.builder import Builder
 from cbcore.assembly.fields import Layout
-from cbcore.assembly.wiring import (
-    Data,
-    check_score_fields,
-    choose_score,
-    emits_of,
-    is_guess,
-    wire,
-)
+from cbcore.assembly.wiring import Data, choose_score, wire
 from cbcore.components import Built
 from cbcore.exceptions import PluginContractError, UsageError
 from cbcore.plugins import Catalog, default_catalog
@@ -75,7 +68,7 @@ def compose(
     score = choose_score(settings.score, data, builder, automatic=is_automatic)
     metrics_for = functools.partial(build_metrics, settings, builder, data, len(systems))
     metrics = metrics_for(score)
-    check_score_fields([metric.value for metric in metrics], data.evaluators)
+    data.check_metrics(metric.value for metric in metrics)
     wanted = [] if settings.executor is None else [settings.executor]
     executors = [builder.build("executor", executor) for executor in wanted]
     catalog.descriptions.save()
@@ -88,14 +81,16 @@ def compose(
     }
     facts = {"score_field": score, "tokenizer": tokenizer.name, "settings": record}
     config = describe_run(settings, options, data, components, facts)
-    is_open = settings.score is None and not is_automatic
+    # Without a declared score, only the rows can tell what quality means.
+    is_guess = data.may_have(score) and score not in data.scores
+    is_open = settings.score is None and not is_automatic and is_guess
     return Runner(
         settings,
         config,
         systems=systems,
         benchmarks=[*data.wired, *data.added],
         metrics=[metric.value for metric in metrics],
-        metrics_for=metrics_for if is_open and is_guess(score, data.evaluators) else None,
+        metrics_for=metrics_for if is_open else None,
         counter=TokenCounter(tokenizer.value, settings.text_fields),
         hooks=builder.hooks,
         executor=next((executor.value for executor in executors), None),
@@ -300,7 +295,7 @@ def _find_scoring(benchmarks: Sequence[Benchmark], builder: Builder) -> list[Bui
     for benchmark in benchmarks:
         for evaluator in benchmark.evaluators:
             is_new = evaluator.record and id(evaluator.value) not in known
-            if is_new and benchmark.main_score in emits_of(evaluator):
+            if is_new and benchmark.main_score in evaluator.emits:
                 found[id(evaluator.value)] = evaluator
     return list(found.values())
 

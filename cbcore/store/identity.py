@@ -21,9 +21,8 @@ from typing import Any
 
 from cbcore.boundary import contained
 from cbcore.chains import Chain, Renamed
-from cbcore.introspection import instance_attributes, parameters_of, type_path
+from cbcore.introspection import flatten_records, instance_attributes, parameters_of, type_path
 from cbcore.json_data import to_json
-from cbcore.records import flatten_records
 from cbcore.secrets import HIDDEN, is_secret_name, redact_credentials, redact_value
 from cbcore.store.database import digest
 from cbcore.store.own_code import (

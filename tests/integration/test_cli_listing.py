@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from cbcore.kinds import KINDS
+from cbcore.components import KINDS
 from tests.fake_distributions import Workplace, write_distribution, write_hooks
 
 EVERYTHING = '''
 import click
 from cbcore import Component
 from cbcore.settings import Option
-from cbcore.kinds import Kind
+from cbcore.components import Kind
 
 class Letters:
     """Letters of the alphabet.

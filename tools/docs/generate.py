@@ -28,7 +28,7 @@ from cb_manage.directory import read_directory
 from cbcore import components, exceptions, hookspecs, protocols
 from cbcore.cli import cli
 from cbcore.cli.click_options import Settings
-from cbcore.kinds import KINDS, Kind
+from cbcore.components import KINDS, Kind
 from cbcore.names import canonical
 from cbcore.plugins import Catalog, read_distributions
 from cbcore.plugins.policy import PluginPolicy
@@ -281,7 +281,7 @@ def _with_keys(name: str, begin: str, table: list[str]) -> str:
 
 def _plugin_key(option: PluginOption) -> str:
     """The line of a key that a plugin declares."""
-    component = option.component.described()
+    component = option.component.describe()
     taken = describe_type(option.load())
     meaning = component.summary.replace(" Repeatable.", "").replace("|", "\\|")
     return f"| `{option.key}` | {taken} | `{option.flag}` | {meaning} Of {component.plugin}. |"

@@ -11,7 +11,7 @@ from cb_testing import cases, check_plugin
 from cb_testing.rule_registry import RULES, STORED, rules_for
 from cb_testing.rules.reporters import _Page
 from cb_testing.samples import HOSTILE_TAG
-from cbcore.kinds import KINDS
+from cbcore.components import KINDS
 from tests.components import GOOD, WRONG, Labeled, Undocumented, component
 from tests.fake_distributions import PACKAGES
 

@@ -13,9 +13,9 @@ import attrs
 from cb_datasets.mapping import asked_text, cluster_of, example_from
 from cb_datasets.reading import Row
 from cb_datasets.table import SAMPLE, Benchmark, Choice, Example
+from cbcore.binding import by_field
 from cbcore.exceptions import DataError
 from cbcore.hf import HubDataset
-from cbcore.records import by_field
 
 SAMPLES = Path(__file__).parent / "samples"
 """One folder of files per benchmark, in the schema of its source, written for this package."""

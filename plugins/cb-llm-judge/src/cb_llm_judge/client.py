@@ -29,9 +29,9 @@ from cb_llm_judge.verdicts import (
 )
 from cb_openai.prices import max_cost, request_cost
 from cb_openai.settings import Connection
-from cbcore.components import describe_exception
+from cbcore.binding import by_field
+from cbcore.boundary import describe_exception
 from cbcore.protocols import Cost
-from cbcore.records import by_field
 from cbcore.secrets import redact
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ def show(settings: Settings, name: str, as_json: bool) -> None:
     """
     catalog = settings.catalog()
     plugin = _find_plugin(catalog, name)
-    catalog.describe_all([plugin])
+    catalog.load_all([plugin], describe=True)
     record = _describe_plugin(catalog, plugin)
     if as_json:
         echo_json(record)
@@ -151,7 +151,7 @@ def why(settings: Settings, name: str, as_json: bool) -> None:
     from cb_manage.explanation import explain
 
     catalog = settings.catalog()
-    catalog.describe_all()
+    catalog.load_all(describe=True)
     explanation = explain(catalog, name)
     if as_json:
         echo_json(explanation.to_dict())

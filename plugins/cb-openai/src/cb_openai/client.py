@@ -21,8 +21,8 @@ from cb_openai.replies import Reply
 from cb_openai.retrying import Retry
 from cb_openai.settings import Access, Limits
 from cb_openai.streams import ASSEMBLIES
+from cbcore.binding import by_field
 from cbcore.json_data import to_json
-from cbcore.records import by_field
 from cbcore.timing import waiting
 
 if TYPE_CHECKING:

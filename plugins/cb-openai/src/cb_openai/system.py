@@ -22,11 +22,11 @@ from cb_openai.prices import PRICES_VARIABLE, Pricing, is_whole, max_cost
 from cb_openai.replies import Reply
 from cb_openai.retrying import Retry
 from cb_openai.settings import Access, Generation, Limits
+from cbcore.binding import by_field
 from cbcore.boundary import contained
 from cbcore.exceptions import DataError
 from cbcore.introspection import attributes_without
 from cbcore.protocols import Cost
-from cbcore.records import by_field
 
 logger = logging.getLogger("cb.openai")
 

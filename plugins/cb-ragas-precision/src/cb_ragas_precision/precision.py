@@ -17,11 +17,10 @@ from cb_ragas_precision.facts import squeezed, supporting_texts
 from cb_ragas_precision.fields import Field
 from cb_ragas_precision.judging import Judgement, Judging
 from cb_ragas_precision.ranking import average_precision, set_precision
-from cbcore.binding import Trusted
+from cbcore.binding import Trusted, by_field
 from cbcore.columns import Column
 from cbcore.exceptions import MissingScoreError
 from cbcore.introspection import attributes_without
-from cbcore.records import by_field
 from cbcore.results import Scored
 
 

@@ -17,11 +17,10 @@ from cb_ragas_precision.facts import squeezed, supporting_texts
 from cb_ragas_precision.judging import Judging
 from cb_ragas_precision.similar import matches
 from cb_ragas_precision.similarity import check_measure
-from cbcore.binding import Trusted
+from cbcore.binding import Trusted, by_field
 from cbcore.columns import Column
 from cbcore.exceptions import MissingScoreError
 from cbcore.introspection import attributes_without
-from cbcore.records import by_field
 from cbcore.results import Scored
 from cbcore.scoring import split_sentences
 

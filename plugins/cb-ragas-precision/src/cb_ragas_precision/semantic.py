@@ -11,13 +11,12 @@ import attrs
 
 from cb_ragas_precision import fields
 from cb_ragas_precision.evaluating import ColumnEvaluator, awaited
-from cbcore.binding import Trusted
+from cbcore.binding import Trusted, by_field
 from cbcore.boundary import contained
 from cbcore.columns import Column
 from cbcore.exceptions import MissingExtraError, MissingScoreError
 from cbcore.introspection import attributes_without
 from cbcore.protocols import Cost
-from cbcore.records import by_field
 from cbcore.results import Scored
 
 if TYPE_CHECKING:

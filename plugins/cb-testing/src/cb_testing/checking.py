@@ -14,9 +14,8 @@ from cb_testing.offline import no_network
 from cb_testing.report import Report, Verdict
 from cb_testing.rule_registry import RULES, load_rules, rules_for
 from cb_testing.subjects import Subject, subject_of
-from cbcore.components import Component
+from cbcore.components import Component, Kind
 from cbcore.exceptions import PluginContractError
-from cbcore.kinds import Kind
 
 for _name in (
     "imports",
@@ -100,7 +99,7 @@ def _component_verdicts(component: Component, kind: Kind, given: Given) -> Itera
         return
     yield apply("component-described")
     with contextlib.suppress(PluginContractError):
-        case.component = component.described()
+        case.component = component.describe()
     with no_network() as attempts, contextlib.closing(case):
         verdicts = [apply("component-made")]
         if verdicts[-1].status == "passed":

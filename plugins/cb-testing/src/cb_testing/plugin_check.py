@@ -83,7 +83,7 @@ def _check(
     distribution: Distribution, installed: Mapping[str, str], path: Sequence[str], subject: str
 ) -> Checked:
     found = list(check_distribution(distribution, installed))
-    if not distribution.declared:
+    if not distribution.entry_points:
         fix = 'add [project.entry-points."cb.systems"], or that of another kind'
         found.append(Finding("entry-points", "error", distribution.name, "it offers nothing", fix))
     checked = Checked(distribution.name, distribution.version, found)

@@ -37,7 +37,7 @@ class Probe:
 
 def probe(distribution: Distribution, path: Sequence[str] = ()) -> Probe:
     """Import a plugin in a fresh interpreter and say what happened. `path` is searched first."""
-    modules = dict.fromkeys(e.value.partition(":")[0].strip() for e in distribution.declared)
+    modules = dict.fromkeys(e.value.partition(":")[0].strip() for e in distribution.entry_points)
     imports = import_each(modules, path)
     if ended := next((done for done in imports if done.ended), None):
         return Probe(ended=f"importing {ended.name}: {ended.problem}")

@@ -11,11 +11,10 @@ from cb_memory.budgets import check_positive, fitting
 from cb_memory.nouns import IngestResult, Item, QueryResult, Retrieved
 from cb_memory.rendering import rendered
 from cb_openai.settings import Connection
-from cbcore.binding import Trusted
+from cbcore.binding import Trusted, by_field
 from cbcore.exceptions import ProcessError
 from cbcore.protocols import Cost, Example
 from cbcore.provenance import describe
-from cbcore.records import by_field
 
 if TYPE_CHECKING:
     from cb_openai import ChatClient

@@ -11,9 +11,8 @@ from cb_llm_judge.rubrics import FIELDS, SYSTEM_PROMPT, Rubric, find_rubric
 from cb_llm_judge.settings import Sampling
 from cb_openai.prices import add_costs
 from cb_openai.settings import Connection
-from cbcore.binding import Trusted
+from cbcore.binding import Trusted, by_field
 from cbcore.exceptions import MissingScoreError
-from cbcore.records import by_field
 from cbcore.results import Scored
 from cbcore.scoring import response_of
 

@@ -68,8 +68,7 @@ def make_pipeline(pipeline: FilterPipeline, origin: Origin | None = None) -> Pip
         try:
             steps.append(factory(**step.params))
         except (TypeError, ValueError) as error:
-            signature = signature_of(factory)
-            taken = ", ".join(signature.parameters) if signature else ""
+            taken = ", ".join(signature_of(factory).parameters)
             raise ConfigError(
                 where,
                 f"filter {pipeline.name!r}: {name} cannot be made: {error}",

@@ -24,7 +24,7 @@ from cb_suites.engine.documents import FunctionReference, problem
 from cb_suites.engine.settings import stamp_of
 from cb_suites.engine.trust import Trust, real, vouching
 from cb_suites.harness.code_eval import in_sandbox
-from cbcore.components import describe_exception
+from cbcore.boundary import describe_exception
 from cbcore.exceptions import ConfigError
 from cbcore.names import hint
 

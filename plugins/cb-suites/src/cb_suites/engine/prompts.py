@@ -16,7 +16,7 @@ import attrs
 
 from cb_suites.bounded.worker import WORKERS, FailedError
 from cb_suites.engine.model import Origin, TaskConfig
-from cbcore.components import describe_exception
+from cbcore.boundary import describe_exception
 from cbcore.exceptions import ConfigError, DataError
 from cbcore.names import hint
 

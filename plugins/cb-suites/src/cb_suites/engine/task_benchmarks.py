@@ -182,16 +182,10 @@ def _find_main_score(chosen: Sequence[Built], tasks: Sequence[str]) -> str | Non
     of_task = {}
     for part in chosen:
         if part.is_automatic and tasks and part.component and part.component.owner:
-            emits = _read_declared(part, "emits")
-            if emits and tasks[0] in _read_declared(part, "applies_to"):
+            emits = part.emits
+            if emits and tasks[0] in part.applies_to:
                 of_task[emits[0]] = part
     return next(iter(of_task)) if len(of_task) == 1 else installed[0]
-
-
-def _read_declared(evaluator: Built, field: str) -> Sequence[str]:
-    """The scores or tasks that an evaluator, or else its component, declares."""
-    component = evaluator.component.described() if evaluator.component else None
-    return getattr(evaluator.value, field, None) or getattr(component, field, None) or ()
 
 
 def _evaluator_spec(wanted: Any) -> Any:

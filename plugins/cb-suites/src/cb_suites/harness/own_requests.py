@@ -99,8 +99,7 @@ class OwnExamples:
             "chat_template": None,
             "gen_prefix": prefix(document) if callable(prefix) else None,
         }
-        signature = signature_of(make)
-        taken = signature.parameters if signature is not None else {}
+        taken = signature_of(make).parameters
         takes_all = any(p.kind is p.VAR_KEYWORD for p in taken.values())
         return make(document, **{k: v for k, v in offered.items() if takes_all or k in taken})
 

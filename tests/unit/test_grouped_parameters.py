@@ -10,10 +10,10 @@ import attrs
 import pytest
 
 from cbcore import binding
+from cbcore.binding import by_field
 from cbcore.exceptions import ParameterError
 from cbcore.introspection import parameters_of, public_attributes
 from cbcore.provenance import describe
-from cbcore.records import by_field
 from cbcore.specs import Spec
 from cbcore.store.identity import Identities
 
