@@ -130,7 +130,7 @@ def mean_of(
     mean = _mean(values)
     if groups is not None:
         n_examples = size if n is None else n
-        return clustered_mean(mean, values, groups, n_examples, confidence)
+        return mean_of_clusters(mean, values, groups, n_examples, confidence)
     if size == 1:
         return Estimate(mean, None, 1)
     deviations = [value - mean for value in values]
@@ -164,10 +164,10 @@ def rate_of(
         z = t_quantile((1 + confidence) / 2, math.inf)
         return Estimate(rate, naive, size, interval=wilson(rate, size, z), method="wilson")
     n_examples = size if n is None else n
-    clustered = clustered_mean(rate, values, groups, n_examples)
+    clustered = mean_of_clusters(rate, values, groups, n_examples)
     if clustered.stderr is None:
         return clustered
-    bounds = clustered_wilson(rate, clustered, size, confidence)
+    bounds = wilson_of_clusters(rate, clustered, size, confidence)
     return attrs.evolve(clustered, interval=bounds, method="wilson-clustered")
 
 
@@ -297,7 +297,7 @@ def wilson(rate: float, n: float, z: float | None = None) -> tuple[float, float]
     return max(0.0, low), min(1.0, high)
 
 
-def clustered_wilson(
+def wilson_of_clusters(
     rate: float, seen: Estimate, size: int, confidence: float = CONFIDENCE
 ) -> tuple[float, float]:
     """Wilson's interval around a rate, of zeros and ones in clusters, which are `seen`.
@@ -339,7 +339,7 @@ def group_sums(values: Sequence[float], groups: Sequence[Hashable] | None) -> li
     return list(by_group.values())
 
 
-def clustered_mean(
+def mean_of_clusters(
     mean: float,
     values: Sequence[float],
     groups: Sequence[Hashable],
@@ -387,7 +387,7 @@ def _fieller(x: Sequence[float], y: Sequence[float], confidence: float) -> tuple
     return (half - root) / square, (half + root) / square
 
 
-def left_in(values: Sequence[float]) -> list[bool]:
+def find_present(values: Sequence[float]) -> list[bool]:
     """Which rows have a value: NaN is none."""
     return list(map(eq, values, values))  # NaN alone differs from itself
 

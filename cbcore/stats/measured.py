@@ -13,7 +13,7 @@ import attrs
 from cbcore.stats.estimates import (
     CONFIDENCE,
     Estimate,
-    left_in,
+    find_present,
     mean_of,
     rate_of,
     ratio_of,
@@ -95,12 +95,12 @@ Better: TypeAlias = Literal["higher", "lower"] | None
 """Which values are better. None means that no system is best by them."""
 
 Kind: TypeAlias = Literal["score", "rate", "amount"]
-"""What values can be: a score that is between 0 and 1 wherever all are, 0 or 1, or not negative."""
+"""The kinds of values: a score that is between 0 and 1 wherever all are, 0 or 1, or not negative."""
 
 
 @attrs.frozen(eq=False, repr=False, slots=False)
 class Terms:
-    """What each row of a system adds to a value, in the order of the rows; NaN where nothing.
+    """The amounts that the rows of a system add to a value, in their order; NaN for none.
 
     The value is Σ x / Σ y over the rows that count, which are those whose x is not NaN. Without
     `y` it is the mean of x, and `kind` says what x can be; with `y`, whether both are scores.
@@ -133,19 +133,19 @@ class Terms:
     @functools.cached_property
     def mask(self) -> Sequence[bool] | None:
         """Which rows count; None if all do."""
-        mask = left_in(self.x)
+        mask = find_present(self.x)
         return None if all(mask) else mask
 
-    def counted(self, values: Sequence[Any]) -> Sequence[Any]:
+    def select(self, values: Sequence[Any]) -> Sequence[Any]:
         """Of one value for each row, those of the rows that count."""
         return values if self.mask is None else list(compress(values, self.mask))
 
     def value(self) -> float:
-        """What they amount to; NaN of nothing."""
-        x = self.counted(self.x)
+        """The value of the terms; NaN without terms."""
+        x = self.select(self.x)
         if self.y is None:
             return math.fsum(x) / len(x) if x else math.nan
-        below = math.fsum(self.counted(self.y))
+        below = math.fsum(self.select(self.y))
         return math.fsum(x) / below if below else math.nan
 
     def estimate(
@@ -156,8 +156,8 @@ class Terms:
         if units is not None:
             units = self.units(units)
             if units.groups is not None:
-                groups = self.counted(units.groups)
-                n = n_questions(units, self.counted(range(units.n_rows)))
+                groups = self.select(units.groups)
+                n = n_questions(units, self.select(range(units.n_rows)))
         return self.estimate_grouped(groups, n, confidence)
 
     def estimate_grouped(
@@ -166,10 +166,10 @@ class Terms:
         n: int | None = None,
         confidence: float = CONFIDENCE,
     ) -> Estimate | None:
-        """As `estimate`: the groups are those of the rows that count, which are `n` examples."""
-        x = self.counted(self.x)
+        """The same as `estimate`, for rows in `groups`, which are `n` examples. Only rows that count."""
+        x = self.select(self.x)
         if self.y is not None:
-            below = self.counted(self.y)
+            below = self.select(self.y)
             reach = None
             if self.kind == "score" and x:
                 amounts = [*x, *below]

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cb_reporters.page import ExampleIndex, Survey
-from cb_reporters.page.charts import Charts
+from cb_reporters.page.charts import Charts, families_of
 from cb_reporters.page.distributions import Distribution, score_spreads
-from cb_reporters.page.families import families_of
+from cb_reporters.page.embedding import sample
+from cb_reporters.page.index import ExampleIndex
 from cb_reporters.page.reading import Reading, context_of
 from cb_reporters.page.reproduce import commands_of, spelt, used_in
-from cb_reporters.page.sampling import sample
+from cb_reporters.page.survey import Survey
 from cb_reporters.view import View
 from cbcore.results import EvalResult, EvalRow, Section
 

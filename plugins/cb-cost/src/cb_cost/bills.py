@@ -350,23 +350,7 @@ def _whom(asked: Asked) -> tuple[Any, ...]:
 def _asked(row: EvalRow) -> Iterable[Asked]:
     if row.error is not None:
         return asked_in_vain(row.metadata)
-    requests = requests_of(row.metadata)
     details = row.metadata.get(PromptBlocks.name)
-    if isinstance(details, Mapping) and "asked" in details:
-        return asked_of(details, requests)
-    return _as_kept_before(row, requests)
-
-
-def _as_kept_before(row: EvalRow, requests: list[Any]) -> list[Asked]:
-    """Of rows that say nothing of replies: what the row as a whole says of them."""
-    replies = row.metadata.get("completion_tokens") or row.response_tokens
-    prompt, cached = (row.metadata.get(key) for key in ("prompt_tokens", "cached_tokens"))
-    if requests and type(prompt) is int and type(cached) is int and 0 <= cached <= prompt:
-        return [
-            Asked(requests[-1], prompt_tokens=prompt, cached_tokens=cached, reply_tokens=replies)
-        ]
-    last = len(requests) - 1
-    return [
-        Asked(request, reply_tokens=replies if n == last else 0, told=False)
-        for n, request in enumerate(requests)
-    ]
+    if not isinstance(details, Mapping) or "asked" not in details:
+        return ()
+    return asked_of(details, requests_of(row.metadata))
