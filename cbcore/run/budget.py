@@ -87,8 +87,7 @@ class CostModel:
     @property
     def may_cost(self) -> bool:
         """Whether the component asks for money as far as it declares that."""
-        value = self.component.value
-        return hasattr(value, "max_cost") or bool(getattr(value, "endpoints", ()))
+        return self.component.max_cost is not None or bool(self.component.endpoints)
 
 
 @attrs.define(eq=False, repr=False)
@@ -229,8 +228,7 @@ class Budget:
 
 def declare_cost(component: Built, example: Mapping[str, Any]) -> Cost | None:
     """What a component declares that a call may cost. Raises `RunError` for anything else."""
-    declare = getattr(component.value, "max_cost", None)
-    if declare is None:
+    if (declare := component.max_cost) is None:
         return None
     with contained() as attempt:
         cost = declare(example)

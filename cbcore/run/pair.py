@@ -182,7 +182,7 @@ class Pair:
         self.of_repeats = [s for s in scorers if s.is_of_repeats]
         singles = [s for s in scorers if not s.is_of_repeats]
         self._singles = sorted(singles, key=lambda scorer: scorer.is_awaited)  # those come last
-        self.is_awaited = hasattr(system.value, "aprocess")
+        self.is_awaited = system.is_awaited
         self._process = system.value.aprocess if self.is_awaited else system.value.process
         # Such a system puts its calls in an order of its own, so that most of them wait.
         self._queues = getattr(system.value, "concurrency", None)

@@ -109,7 +109,7 @@ class Runner:
         judges = [s.built for of_pair in self.scorers.values() for s in of_pair if s.may_cost]
         self.budget.check_prices([*systems, *judges])
         for system in systems if settings.budget_usd is not None else ():
-            if not hasattr(system.value, "max_cost"):
+            if system.max_cost is None:
                 warn(f"{system.name!r} declares no price: the budget counts `metadata.cost_usd`.")
         total = self.total
         self._limit = ErrorLimit(settings, total and total // len(systems))
@@ -189,7 +189,7 @@ class Runner:
         group: list[Built] = []
         taken: set[str] = set()
         for system in self.systems:
-            own = set(getattr(system.value, "endpoints", None) or ())
+            own = system.endpoints
             is_apart = bool(own and taken) and own.isdisjoint(taken)
             if group and not (is_apart or self.settings.interleave):
                 yield group
@@ -346,7 +346,7 @@ class Runner:
 
     def _find_workers(self, system: Built) -> Workers | None:
         """The workers of a system, which are not open yet. A system that is awaited has none."""
-        if self.executor is None or hasattr(system.value, "aprocess"):
+        if self.executor is None or system.is_awaited:
             return None
         if system not in self.workers:
             from cbcore.run.workers import Workers
