@@ -27,7 +27,6 @@ from cbcore.run.finish import (
 )
 from cbcore.run.pair import Attempt, Pair
 from cbcore.run.scorers import Scorer
-from cbcore.settings.run_settings import RunSettings
 from cbcore.store.cache import Cache
 from cbcore.store.database import Store, now
 from cbcore.store.identity import Identities
@@ -37,6 +36,7 @@ from cbcore.tokens import TokenCounter
 
 if TYPE_CHECKING:
     from cbcore.run.workers import Workers
+    from cbcore.settings.run_settings import RunSettings
 
 
 class Runner:
@@ -305,7 +305,8 @@ class Runner:
         if self.calls.is_stopped:
             return outputs
         benchmark = Benchmark("call_again", list(examples), repeats=1, required=False)
-        whole = Examples(benchmark, set(), RunSettings(), self.warn)
+        unlimited = type(self.settings)()
+        whole = Examples(benchmark, set(), unlimited, self.warn)
         pair = Pair(self, system, whole, workers=self._open_workers(system))
         try:
             self._collect([deque([pair])], lambda row, attempt: outputs.append(attempt.output))
