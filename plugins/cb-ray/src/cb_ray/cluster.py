@@ -15,7 +15,6 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from cbcore.environment import count_processors
 from cbcore.exceptions import RunError
 
 LOOK_S = 1.0
@@ -88,7 +87,7 @@ class Cluster:
     ) -> None:
         place: dict[str, Any] = {"address": address}
         if address is None:
-            n_cpus = max(count_processors(), math.ceil(n_cpus))
+            n_cpus = max(_count_processors(), math.ceil(n_cpus))
             place = {"address": "local", "include_dashboard": False, "num_cpus": n_cpus}
         handler = signal.getsignal(signal.SIGTERM)
         try:
@@ -170,3 +169,9 @@ def _knock(address: str) -> None:
     """Raise OSError if the address does not answer."""
     host, _, port = address.rpartition(":")
     socket.create_connection((host.strip("[]"), int(port)), timeout=_KNOCK_S).close()
+
+
+def _count_processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0)) or 1
+    return os.cpu_count() or 1
