@@ -94,21 +94,21 @@ class ThreadedPool:
             if (item := self._tasks.get()) is None:
                 return
             task, begin, future = item
-            with contained() as asking:
+            try:
                 if worker is None:
                     raise problem or WorkerLost("the worker could not be started")
                 self._at_work[future] = worker
                 begin()
                 with at_boundary("Asking a worker", WorkerLost, through=_EXPECTED):
                     reply = worker.ask(task)
-            self._at_work.pop(future, None)
-            if asking.error is None:
                 future.set_result(reply)
-                continue
-            if worker is not None and isinstance(asking.error, WorkerLost):
-                self.workers.discard(worker)
-                worker = None
-            future.set_exception(asking.error)  # the run raises it
+            except BaseException as error:  # noqa: BLE001 - the run raises it
+                if worker is not None and isinstance(error, WorkerLost):
+                    self.workers.discard(worker)
+                    worker = None
+                future.set_exception(error)
+            finally:
+                self._at_work.pop(future, None)
 
     def _start(self) -> Worker:
         """A worker that is ready. Raises `RunError` if none can be started."""

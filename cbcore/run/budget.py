@@ -1,8 +1,7 @@
-"""Limits on dollars and tokens: set aside before a call, settled after it by what it reports."""
+"""Limits on dollars and tokens: set aside before a call, settled after it."""
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -10,27 +9,12 @@ from typing import Any
 import attrs
 
 from cbcore.boundary import contained
-from cbcore.chains import USAGE_FIELDS, add_turns, count_tokens
 from cbcore.components import Built
-from cbcore.contexts import pass_on
-from cbcore.exceptions import RunError, ScoringError, UsageError
+from cbcore.costs import Spent, declare_cost
+from cbcore.exceptions import RunError, UsageError
 from cbcore.protocols import Cost
-from cbcore.results import Scored
-from cbcore.tokens import TokenCounter
 
 _TOKENS_HINT = "Use --budget-tokens, which counts what was sent and received."
-
-
-@attrs.frozen
-class Spent:
-    """What a call cost as it reports it. `n_unknown` requests of it had a cost that nobody knows.
-
-    A call that failed need not report its cost.
-    """
-
-    cost: Cost
-    n_unknown: int = 0
-    is_answered: bool = True
 
 
 @attrs.define(eq=False, repr=False)
@@ -87,8 +71,7 @@ class CostModel:
     @property
     def may_cost(self) -> bool:
         """Whether the component asks for money as far as it declares that."""
-        value = self.component.value
-        return hasattr(value, "max_cost") or bool(getattr(value, "endpoints", ()))
+        return self.component.max_cost is not None or bool(self.component.endpoints)
 
 
 @attrs.define(eq=False, repr=False)
@@ -222,62 +205,3 @@ class Budget:
         """At an early end, calls under way count with their bound."""
         for reservation in list(self.open):
             reservation.settle({})
-
-
-# -- what components declare and report ---------------------------------------------------------
-
-
-def declare_cost(component: Built, example: Mapping[str, Any]) -> Cost | None:
-    """What a component declares that a call may cost. Raises `RunError` for anything else."""
-    declare = getattr(component.value, "max_cost", None)
-    if declare is None:
-        return None
-    with contained() as attempt:
-        cost = declare(example)
-        if isinstance(cost, Cost) and 0 <= (cost.usd or 0) < math.inf and cost.tokens >= 0:
-            return cost
-        raise TypeError(f"max_cost returned {cost!r}")
-    raise RunError(f"{component.name!r} could not tell its cost: {attempt.reason}.")
-
-
-def find_cost(
-    counter: TokenCounter, example: Mapping[str, Any], output: Mapping[str, Any]
-) -> Spent:
-    """The cost of a call by its output. Tokens that no endpoint counted are counted here."""
-    stages = output.get("stage_usage")
-    usages = [output.get(field) for field in USAGE_FIELDS]
-    if isinstance(stages, list | tuple):
-        usages = [stage.get("usage") for stage in stages if isinstance(stage, Mapping)]
-    reported = sum(count_tokens(add_turns(usage)) or 0 for usage in usages if usage)
-    response = output.get("response")
-    answer = counter.count(response) if isinstance(response, str) else 0
-    metadata = output.get("metadata")
-    spent = read_cost(metadata if isinstance(metadata, Mapping) else {})
-    counted = 0 if reported else counter.visible(pass_on(example, output)) + answer
-    tokens = max(reported, answer, counted)
-    return attrs.evolve(spent, cost=attrs.evolve(spent.cost, tokens=tokens))
-
-
-def find_scoring_cost(scores: Any) -> Spent:
-    """The cost of scores, or of what was raised in their place.
-
-    Without one, nobody was asked: the example lacks a field, or the verdict was known.
-    """
-    if not isinstance(scores, Scored | ScoringError) or not scores.cost:
-        return Spent(Cost())
-    is_answered = isinstance(scores, Scored) and len(scores) > 0
-    return read_cost(scores.cost, is_answered=is_answered)
-
-
-def read_cost(facts: Mapping[str, Any], *, is_answered: bool = True) -> Spent:
-    """The cost that an output's metadata, a failure or an evaluator reports."""
-    usd, tokens, n_unknown = (
-        _read_amount(facts.get(key))
-        for key in ("cost_usd", "spent_tokens", "requests_of_unknown_cost")
-    )
-    return Spent(Cost(usd, int(tokens or 0)), int(n_unknown or 0), is_answered)
-
-
-def _read_amount(value: Any) -> float | None:
-    is_amount = type(value) in (int, float) and 0 <= value < math.inf
-    return float(value) if is_amount else None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import attrs
 
+from cbcore.costs import declare_cost
 from cbcore.exceptions import ColumnError, UsageError
 from cbcore.protocols import Cost
-from cbcore.run.budget import declare_cost
 from cbcore.run.pair import Attempt, Pair
 from cbcore.run.runner import Runner
 

@@ -21,12 +21,12 @@ from cbcore.results.causes import alike
 from cbcore.results.summary import mark_idle
 from cbcore.run.calling import MORE_ROOM
 from cbcore.run.scorers import describe_missing
-from cbcore.settings.run_settings import RunSettings
 from cbcore.store.rows import JoinedRows, StoredRows, StoredTexts
 
 if TYPE_CHECKING:
     from cbcore.run.pair import Attempt
     from cbcore.run.runner import Runner
+    from cbcore.settings.run_settings import RunSettings
 
 
 SAME_ERRORS = 10

@@ -7,18 +7,17 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cbcore.boundary import contained, describe_value
-from cbcore.chains import USAGE_FIELDS, add_turns, count_tokens
+from cbcore.boundary import contained, describe_value, format_traceback
 from cbcore.contexts import FORMS, is_same
+from cbcore.costs import add_turns, count_tokens, usage_of
 from cbcore.exceptions import ProcessError, ScoringError
 from cbcore.json_data import to_json_safe
 from cbcore.results import EvalRow, Scored
 from cbcore.results.causes import RETURNED, TRACEBACK
-from cbcore.results.eval_row import CHANGED
+from cbcore.results.eval_row import CHANGED, UNCOUNTED
 from cbcore.run.scorers import Scorer, describe_missing, explain_unscored
 from cbcore.secrets import hide
 from cbcore.stats import CLUSTER
-from cbcore.tracebacks import format_traceback
 
 if TYPE_CHECKING:
     from cbcore.run.examples import Benchmark
@@ -76,10 +75,12 @@ class RowMaker:
     def _fill(self, row: EvalRow, attempt: Attempt) -> None:
         example, output = attempt.example.data, attempt.output
         row.input_tokens = self._counter.visible(example)
+        if n_uncounted := self._counter.count_media(example):
+            row.metadata[UNCOUNTED] = n_uncounted
         row.error = attempt.error
         if row.error is not None or output is None:
             if isinstance(attempt.raised, ProcessError):
-                row.metadata.update(_make_plain(attempt.raised.cost))
+                row.metadata.update(to_json_safe(attempt.raised.cost))
             if attempt.raised is not None:
                 _add_traceback(row, format_traceback(attempt.raised))
             return
@@ -119,32 +120,29 @@ class RowMaker:
             row.metadata[CHANGED] = True
         metadata = output.get("metadata")
         if metadata is not None and isinstance(metadata, Mapping):
-            row.metadata.update(_make_plain(metadata))
-        if "usage" in output or "stage_usage" in output or "api_usage" in output:
+            row.metadata.update(to_json_safe(metadata))
+        if "stage_usage" in output or usage_of(output):
             self._add_usage(row, example, output)
         replies = output.get("turn_responses")
         if replies is not None:
-            row.metadata["turn_responses"] = _make_plain({"turns": replies})["turns"]
+            row.metadata["turn_responses"] = to_json_safe(replies)
 
     def _add_usage(
         self, row: EvalRow, example: Mapping[str, Any], output: Mapping[str, Any]
     ) -> None:
         """What endpoints counted: of the answer by name, of all else as what it took."""
-        usages = [
-            add_turns(output[field])
-            for field in USAGE_FIELDS
-            if output.get(field) and output[field] != example.get(field)
-        ]
+        usage = usage_of(output)
+        usages = [add_turns(usage)] if usage and usage != usage_of(example) else []
         stages = output.get("stage_usage")
         if output.get("response") is not None or output.get("tool_calls"):
             for usage in usages:
-                row.metadata.update(_make_plain(usage))
+                row.metadata.update(to_json_safe(usage))
         elif stages is None:
             stages = [{"stage": self._system, "usage": usage} for usage in usages]
         if isinstance(stages, list | tuple):
             named = [stage for stage in stages if isinstance(stage, Mapping)]
             usages = [{"stage": s.get("stage"), **add_turns(s.get("usage"))} for s in named]
-            row.metadata["stage_usage"] = [_make_plain(usage) for usage in usages]
+            row.metadata["stage_usage"] = [to_json_safe(usage) for usage in usages]
         spent = [n for usage in usages if (n := count_tokens(usage)) is not None]
         if spent:
             row.metadata["spent_tokens"] = sum(spent)
@@ -206,7 +204,7 @@ def expect_score(main: str, scorers: Sequence[Scorer], benchmark: Benchmark) -> 
 def _add_details(row: EvalRow, scorer: Scorer, told: Mapping[str, Any]) -> None:
     if not told:
         return
-    details = row.metadata[scorer.name] = _make_plain(told)
+    details = row.metadata[scorer.name] = to_json_safe(told)
     cost = details.get("cost_usd")
     if type(cost) in (int, float):
         row.metadata["scoring_usd"] = row.metadata.get("scoring_usd", 0.0) + cost  # of judges
@@ -222,9 +220,3 @@ def _add_traceback(row: EvalRow, text: str) -> None:
     if text:
         before = row.metadata.get(TRACEBACK)
         row.metadata[TRACEBACK] = f"{before}\n\n{text}" if before else text
-
-
-def _make_plain(metadata: Mapping[Any, Any]) -> dict[str, Any]:
-    """Metadata that can be saved and read back."""
-    plain: dict[str, Any] = to_json_safe(dict(metadata))
-    return plain

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cbcore.boundary import contained, describe_exception
 from cbcore.components import Built
 from cbcore.contexts import complete_output, find_unreadable, is_same, pass_on
+from cbcore.costs import Spent, find_cost, find_scoring_cost, read_cost
 from cbcore.exceptions import (
     CBError,
     MissingScoreError,
@@ -21,7 +22,7 @@ from cbcore.exceptions import (
 from cbcore.requests import compact_requests
 from cbcore.results import EvalRow
 from cbcore.results.eval_row import POSITIONS
-from cbcore.run.budget import Reservation, Spent, find_cost, find_scoring_cost, read_cost
+from cbcore.run.budget import Reservation
 from cbcore.run.calling import Threads
 from cbcore.run.examples import Examples, NumberedExample
 from cbcore.run.finish import SAME_ERRORS
@@ -132,7 +133,7 @@ class Attempt:
         """The output as evaluators read it."""
         if self._completed is None:
             output = self.output or {}
-            self._completed = complete_output(self.example.data, output, self.sent)
+            self._completed = complete_output(output, self.sent)
         return self._completed
 
     @property
@@ -182,7 +183,7 @@ class Pair:
         self.of_repeats = [s for s in scorers if s.is_of_repeats]
         singles = [s for s in scorers if not s.is_of_repeats]
         self._singles = sorted(singles, key=lambda scorer: scorer.is_awaited)  # those come last
-        self.is_awaited = hasattr(system.value, "aprocess")
+        self.is_awaited = system.is_awaited
         self._process = system.value.aprocess if self.is_awaited else system.value.process
         # Such a system puts its calls in an order of its own, so that most of them wait.
         self._queues = getattr(system.value, "concurrency", None)

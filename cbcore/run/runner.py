@@ -27,7 +27,6 @@ from cbcore.run.finish import (
 )
 from cbcore.run.pair import Attempt, Pair
 from cbcore.run.scorers import Scorer
-from cbcore.settings.run_settings import RunSettings
 from cbcore.store.cache import Cache
 from cbcore.store.database import Store, now
 from cbcore.store.identity import Identities
@@ -37,6 +36,7 @@ from cbcore.tokens import TokenCounter
 
 if TYPE_CHECKING:
     from cbcore.run.workers import Workers
+    from cbcore.settings.run_settings import RunSettings
 
 
 class Runner:
@@ -109,7 +109,7 @@ class Runner:
         judges = [s.built for of_pair in self.scorers.values() for s in of_pair if s.may_cost]
         self.budget.check_prices([*systems, *judges])
         for system in systems if settings.budget_usd is not None else ():
-            if not hasattr(system.value, "max_cost"):
+            if system.max_cost is None:
                 warn(f"{system.name!r} declares no price: the budget counts `metadata.cost_usd`.")
         total = self.total
         self._limit = ErrorLimit(settings, total and total // len(systems))
@@ -189,7 +189,7 @@ class Runner:
         group: list[Built] = []
         taken: set[str] = set()
         for system in self.systems:
-            own = set(getattr(system.value, "endpoints", None) or ())
+            own = system.endpoints
             is_apart = bool(own and taken) and own.isdisjoint(taken)
             if group and not (is_apart or self.settings.interleave):
                 yield group
@@ -305,7 +305,8 @@ class Runner:
         if self.calls.is_stopped:
             return outputs
         benchmark = Benchmark("call_again", list(examples), repeats=1, required=False)
-        whole = Examples(benchmark, set(), RunSettings(), self.warn)
+        unlimited = type(self.settings)()
+        whole = Examples(benchmark, set(), unlimited, self.warn)
         pair = Pair(self, system, whole, workers=self._open_workers(system))
         try:
             self._collect([deque([pair])], lambda row, attempt: outputs.append(attempt.output))
@@ -346,7 +347,7 @@ class Runner:
 
     def _find_workers(self, system: Built) -> Workers | None:
         """The workers of a system, which are not open yet. A system that is awaited has none."""
-        if self.executor is None or hasattr(system.value, "aprocess"):
+        if self.executor is None or system.is_awaited:
             return None
         if system not in self.workers:
             from cbcore.run.workers import Workers

@@ -27,14 +27,14 @@ class Scorer:
         self.built = evaluator
         self.value: Any = value
         self.name = evaluator.name
-        self.emits: tuple[str, ...] = tuple(getattr(value, "emits", None) or ())
+        self.emits = evaluator.emits
         self.key: str | None = None
         has_own = hasattr(value, "score_repeats") or hasattr(value, "ascore_repeats")
         self.is_of_repeats = n_repeats > 1 and has_own
         method = "score_repeats" if self.is_of_repeats else "score"
         self.is_awaited = hasattr(value, f"a{method}")
         self.score: Callable[..., Any] = getattr(value, f"a{method}" if self.is_awaited else method)
-        self.may_cost = self.is_awaited or hasattr(value, "max_cost")
+        self.may_cost = self.is_awaited or evaluator.max_cost is not None
         self.is_automatic = evaluator.is_automatic
         self.needs = tuple(getattr(value, "needs", None) or ())
         self.needs_output = tuple(getattr(value, "needs_output", None) or ())

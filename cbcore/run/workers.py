@@ -15,7 +15,13 @@ from concurrent.futures import Future
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from cbcore.boundary import at_boundary, contained, describe_exception
+from cbcore.boundary import (
+    at_boundary,
+    contained,
+    describe_exception,
+    format_traceback,
+    note_traceback,
+)
 from cbcore.chains import Renamed
 from cbcore.components import Built
 from cbcore.exceptions import CBError, ProcessError, RunError, ScoringError, UsageError
@@ -30,7 +36,6 @@ from cbcore.secrets import (
     shows_secret,
 )
 from cbcore.timing import Waits
-from cbcore.tracebacks import format_traceback, note_traceback
 
 if TYPE_CHECKING:
     from cbcore.run.pair import Attempt
@@ -189,6 +194,7 @@ def print_to_stderr() -> None:
     """Print what components print on standard error, and no secret. For processes of workers."""
     os.dup2(2, 1)
     sys.stdout = sys.stderr = RedactedStream(sys.stderr)
+    sys.__stdout__ = sys.__stderr__ = sys.stderr  # type: ignore[misc, assignment]
 
 
 class LogLines(logging.Handler):

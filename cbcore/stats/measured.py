@@ -17,6 +17,7 @@ from cbcore.stats.estimates import (
     mean_of,
     rate_of,
     ratio_of,
+    reach_of,
 )
 
 if TYPE_CHECKING:
@@ -58,22 +59,15 @@ class Units:
             return cls(len(rows), keys)
         if not keys:
             keys = [(row.dataset, row.example_id, row.repeat) for row in rows]
-        groups: list[Hashable] = []
-        for position, key in enumerate(keys):
-            dataset, example_id, _ = key
-            if position in clusters:
-                groups.append((dataset, clusters[position]))
-            elif repeated:
-                groups.append((dataset, example_id))
-            else:
-                groups.append(key)
+        groups: list[Hashable] = [
+            (key[0], clusters[i]) if i in clusters else key[:2] if repeated else key
+            for i, key in enumerate(keys)
+        ]
         return cls(len(rows), keys, groups, bool(clusters)).at(range(len(rows)))
 
     def at(self, positions: Sequence[int]) -> Units:
         """The rows at these positions, in this order."""
-        keys: Sequence[tuple[str, str | int, int]] = ()
-        if self.keys:
-            keys = [self.keys[i] for i in positions]
+        keys = [self.keys[i] for i in positions] if self.keys else ()
         if self.groups is None:
             return Units(len(positions), keys)
         groups = [self.groups[i] for i in positions]
@@ -116,16 +110,12 @@ class Terms:
     def at(self, positions: Sequence[int]) -> Terms:
         """The terms at these positions, in this order."""
         x = [self.x[i] for i in positions]
-        y = None
-        if self.y is not None:
-            y = [self.y[i] for i in positions]
+        y = None if self.y is None else [self.y[i] for i in positions]
         return attrs.evolve(self, x=x, y=y, positions=None)
 
     def units(self, all_rows: Units) -> Units:
         """Of all rows of the system, those that there are terms for."""
-        units = all_rows
-        if self.positions is not None:
-            units = all_rows.at(self.positions)
+        units = all_rows if self.positions is None else all_rows.at(self.positions)
         if units.n_rows != len(self.x):
             raise ValueError(f"{len(self.x)} terms were given for {units.n_rows} rows")
         return units
@@ -170,11 +160,7 @@ class Terms:
         x = self.select(self.x)
         if self.y is not None:
             below = self.select(self.y)
-            reach = None
-            if self.kind == "score" and x:
-                amounts = [*x, *below]
-                if min(amounts) >= 0 and max(amounts) <= 1:
-                    reach = 1.0
+            reach = reach_of(x, below) if self.kind == "score" and x else None
             return ratio_of(x, below, groups, n=n, reach=reach, confidence=confidence)
         if self.kind == "rate" or (self.kind == "score" and set(x) <= {0.0, 1.0}):
             return rate_of(x, groups, n=n, confidence=confidence)

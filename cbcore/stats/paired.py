@@ -19,6 +19,7 @@ from cbcore.stats.estimates import (
     group_sums,
     mean_of,
     misses_some,
+    reach_of,
 )
 from cbcore.stats.measured import Terms, Units, n_questions
 
@@ -174,14 +175,6 @@ def _mean_by_question(
         return Terms([s / k for s, k in zip(sums, counts, strict=True)], kind=side.kind)
 
     return mean(first), mean(second), list(group_of.values())
-
-
-def reach_of(*scores: Sequence[float]) -> float | None:
-    """How far scores can differ: 1 where all are between 0 and 1, else unknown."""
-    for some in scores:
-        if min(some) < 0 or max(some) > 1:
-            return None
-    return 1.0
 
 
 def _t_test(value: float, stderr: float, df: float) -> float:

@@ -8,8 +8,9 @@ import attrs
 import pytest
 
 from cbcore.components import Built
+from cbcore.costs import Spent
 from cbcore.protocols import Cost
-from cbcore.run.budget import Budget, Spent
+from cbcore.run.budget import Budget
 
 LIMIT_S = 60
 

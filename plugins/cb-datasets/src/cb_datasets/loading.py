@@ -87,7 +87,7 @@ class BenchmarkDataset:
 
     def __length_hint__(self) -> int:
         """How many examples there are, where each is a row of local files that can tell."""
-        if self._entry.rows is not None or self._entry.examples is not None:
+        if self._entry.rows or self._entry.examples or self._entry.complete:
             return NotImplemented  # type: ignore[no-any-return]
         known = length_hint(self._source(), -1)
         return known if known >= 0 else NotImplemented
@@ -104,7 +104,7 @@ class BenchmarkDataset:
         the question, or to the turns.
         """
         benchmark, read = self._entry, Row(row, dataset=self._entry.name, number=number)
-        make = _find_function(benchmark.examples) or _by_the_table
+        make = _find_function(benchmark.examples) or _map_row
         for example in make(read, self.choice(), benchmark):
             if not isinstance(example, DataError):
                 cluster = cluster_of(read, example, benchmark)
@@ -139,8 +139,11 @@ def _find_function(name: str | None) -> Any:
     return resolve_name(f"cb_datasets.entries.{module}:{function}")
 
 
-def _by_the_table(row: Row, choice: Choice, benchmark: Benchmark) -> Iterable[Example]:
-    return [example_from(row, choice, benchmark)]
+def _map_row(row: Row, choice: Choice, benchmark: Benchmark) -> Iterable[Example]:
+    example = example_from(row, choice, benchmark)
+    if complete := _find_function(benchmark.complete):
+        complete(example, row, choice, benchmark)
+    return [example]
 
 
 class SeededDataset(BenchmarkDataset):

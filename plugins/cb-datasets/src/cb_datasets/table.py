@@ -52,9 +52,9 @@ class Benchmark:
     """One row of the table.
 
     `fields` maps fields of an example to fields of the source, as `mapping.example_from`
-    explains; `examples` names the function of a benchmark that a mapping cannot express, and
-    `rows` the function that brings rows from several files together, both as `module.function`
-    in `cb_datasets.entries`. `needs` are source fields that only
+    explains. Three functions in `cb_datasets.entries`, named as `module.function`, do more:
+    `complete` changes an example after the mapping, `examples` takes the place of the mapping
+    where a row is not one example, and `rows` brings rows from several files together. `needs` are source fields that only
     such code reads. `files` says where in the repository the rows are when its layout does
     not: a pattern of Parquet files, a file, or a member of an archive, with `{config}` and
     `{split}` in it. `context` says which examples have a context of their own, so that a check
@@ -91,6 +91,7 @@ class Benchmark:
     main_score: str | None = None
     main_score_by_config: Mapping[str, str] = attrs.Factory(dict)
     only_in: Mapping[str, tuple[str, ...]] = attrs.Factory(dict)
+    complete: str | None = None
     examples: str | None = None
     rows: str | None = None
     seeded: bool = False

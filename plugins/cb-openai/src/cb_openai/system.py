@@ -24,6 +24,7 @@ from cb_openai.retrying import Retry
 from cb_openai.settings import Access, Generation, Limits
 from cbcore.binding import by_field
 from cbcore.boundary import contained
+from cbcore.contexts import count_media
 from cbcore.exceptions import DataError
 from cbcore.introspection import attributes_without
 from cbcore.protocols import Cost
@@ -399,7 +400,8 @@ class OpenAI:
         else:
             prompts.append(count_prompt(self.prompting.messages(example), tools))
         n_replies = len(prompts) * n_reply
-        return max_cost(self._price, sum(prompts), n_replies, is_bound=limit is not None)
+        is_bound = limit is not None and not count_media(example)  # their tokens are unknown
+        return max_cost(self._price, sum(prompts), n_replies, is_bound=is_bound)
 
     async def warm_up(self) -> None:
         """Set up the client. Nothing is sent."""

@@ -227,13 +227,8 @@ class _Grid:
 
     def lines(self) -> Iterator[str]:
         """The grid, drawn."""
-        widths = self.widths()
-        yield _rule("┌┬┐", widths)
-        yield _line((self.corner, *self.headers), widths)
-        yield _rule("├┼┤", widths)
-        for label, cells in zip(self.labels, self.cells, strict=True):
-            yield _line((label, *cells), widths)
-        yield _rule("└┴┘", widths)
+        body = [(label, *cells) for label, cells in zip(self.labels, self.cells, strict=True)]
+        return _draw((self.corner, *self.headers), body, self.widths())
 
 
 def _fitted(
@@ -347,12 +342,11 @@ class _Layout:
             yield shorten(told, self.columns)
         names = [shorten(name, self.label) for name in _names(self.section)]
         notes = [visible(line.note) for line in self.section.lines]
-        header = visible(self.section.header)
+        header = shorten(visible(self.section.header), self.label)
         for piece in self.pieces:
-            headers = [self.by_column[i][0] for i in piece]
-            body = list(zip(*(self.by_column[i][1:] for i in piece), strict=True))
+            head, *body = zip((header, *names), *(self.by_column[i] for i in piece), strict=True)
             widths = [self.label, *(self.widths[i] for i in piece)]
-            yield from _section_piece(header, headers, names, body, notes, widths)
+            yield from _draw(head, body, widths, notes)
 
 
 def _names(section: SectionView) -> list[str]:
@@ -365,23 +359,22 @@ def _summed_up(column: Sequence[str]) -> str:
     return f"{header} {', '.join(dict.fromkeys(filter(None, cells)))}"
 
 
-def _section_piece(
-    header: str,
-    headers: Sequence[str],
-    names: Sequence[str],
+def _draw(
+    head: Sequence[str],
     body: Sequence[Sequence[str]],
-    notes: Sequence[str],
     widths: Sequence[int],
+    notes: Sequence[str] = (),
 ) -> Iterator[str]:
+    """A table of lines; a note takes the place of all cells of its line but the first."""
     inner = sum(widths[1:]) + 3 * (len(widths) - 2)
     yield _rule("┌┬┐", widths)
-    yield _line((shorten(header, widths[0]), *headers), widths)
+    yield _line(head, widths)
     yield _rule("├┼┤", widths)
-    for name, cells, note in zip(names, body, notes, strict=True):
+    for cells, note in itertools.zip_longest(body, notes, fillvalue=""):
         if note:
-            yield f"│ {pad(name, widths[0])} │ {pad(shorten(note, inner), inner)} │"
+            yield f"│ {pad(cells[0], widths[0])} │ {pad(shorten(note, inner), inner)} │"
         else:
-            yield _line((name, *cells), widths)
+            yield _line(cells, widths)
     yield _rule("└┴┘", widths)
 
 

@@ -5,23 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from cb_datasets.mapping import asked, example_from, example_id
+from cb_datasets.mapping import asked, example_id
 from cb_datasets.reading import Row
 from cb_datasets.table import Benchmark, Choice, Example
 
 _DEFINED = re.compile(r"^def\s+(\w+)", re.MULTILINE)
 
 
-def humaneval(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+def humaneval(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
     """The function head is the context; the tests end with the call that runs them."""
-    example = example_from(row, choice, benchmark)
     entry_point, prompt = row.text("entry_point"), row.source("prompt")
     example["context"] = example["prompt"] = prompt
     example["entry_point"] = entry_point
     example["tests"] = f"{row.source('test').rstrip()}\n\ncheck({entry_point})\n"
     example["test"] = row.source("test")
     _add_solution(example, row.source("canonical_solution"))
-    yield example
 
 
 def mbpp(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
@@ -56,12 +54,10 @@ def _add_solution(example: Example, solution: str) -> None:
     example["answers"] = [solution]
 
 
-def swebench(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
-    example = example_from(row, choice, benchmark)
+def swebench(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
     example["question"] = (
         f"Write a patch in unified diff format that resolves this issue of {row.text('repo')} "
         f"at commit {row.text('base_commit')}."
     )
     example["answer"] = row.source("patch")
     example["answers"] = [example["answer"]]
-    yield example

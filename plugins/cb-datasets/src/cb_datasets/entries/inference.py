@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from cb_datasets.entries.summaries import query_and_document, rows_of_one_id
-from cb_datasets.mapping import asked, example_from
+from cb_datasets.mapping import asked
 from cb_datasets.reading import Row
 from cb_datasets.table import Benchmark, Choice, Example
 from cbcore.exceptions import DataError
@@ -18,8 +18,7 @@ CONTRACT_LABELS = ("Entailment", "Contradiction", "Not mentioned")
 SCIFACT_LABELS = ("SUPPORT", "CONTRADICT", "NOT_ENOUGH_INFO")
 
 
-def contract_nli(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
-    example = example_from(row, choice, benchmark)
+def contract_nli(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
     hypothesis, example["context"] = query_and_document(row)
     example["question"] = asked(benchmark.instruction, hypothesis)
     example["labels"] = list(CONTRACT_LABELS)
@@ -28,7 +27,6 @@ def contract_nli(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Exa
         if len(labels) != 1:
             raise row.bad("output", f"expected one label, found {len(labels)}")
         _add_label(example, row, CONTRACT_LABELS, labels[0])
-    yield example
 
 
 def scifact_rows(source: HubDataset, choice: Choice) -> Iterator[Mapping[str, Any] | DataError]:
@@ -78,9 +76,8 @@ def _number(value: Any, field: str) -> int:
     raise DataError(f"scifact: {field} is {value!r:.80}, not the number of an abstract")
 
 
-def scifact(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+def scifact(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
     """The label is that of the evidence; a claim without any has not enough information."""
-    example = example_from(row, choice, benchmark)
     documents = row.records("documents")
     example["context"] = "\n\n".join(
         f"{d.text('title')}: {' '.join(s.strip() for s in d.texts('abstract'))}" for d in documents
@@ -98,7 +95,6 @@ def scifact(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]
             for e in evidence
             for number in e.items("evidence_sentences")
         ]
-    yield example
 
 
 def _has_gold(choice: Choice) -> bool:

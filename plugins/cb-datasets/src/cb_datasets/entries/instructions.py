@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cb_datasets.mapping import add_golds, example_from, example_id
+from cb_datasets.mapping import add_golds, example_id
 from cb_datasets.reading import Row
 from cb_datasets.table import Benchmark, Choice, Example
 
 
-def ifeval(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+def ifeval(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
     """On the hub every parameter record carries the keys of all others, as nulls."""
-    example = example_from(row, choice, benchmark)
     example["question"] = example["prompt"] = row.source("prompt")
     instructions, parameters = row.texts("instruction_id_list"), row.records("kwargs")
     if not instructions or len(instructions) != len(parameters):
@@ -23,7 +22,6 @@ def ifeval(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
         {key: value for key, value in record.values.items() if value is not None}
         for record in parameters
     ]
-    yield example
 
 
 def mt_bench(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from cb_datasets.mapping import add_golds, asked, example_from
+from cb_datasets.mapping import add_golds, asked
 from cb_datasets.reading import Row
 from cb_datasets.table import Benchmark, Choice, Example
 from cbcore.exceptions import DataError
@@ -13,9 +13,8 @@ UNANSWERABLE = "unanswerable"
 _DROP_KINDS = ("number", "date", "spans")
 
 
-def musique(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+def musique(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
     """Paragraphs become the context, those marked as supporting the evidence."""
-    example = example_from(row, choice, benchmark)
     paragraphs = row.records("paragraphs")
     example["context"] = "\n\n".join(
         f"{p.text('title')}: {p.text('paragraph_text')}" for p in paragraphs
@@ -26,27 +25,22 @@ def musique(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]
         example["supporting_facts"] = [
             [p.text("title"), p.get("idx")] for p in paragraphs if p.get("is_supporting")
         ]
-    yield example
 
 
-def narrativeqa(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+def narrativeqa(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
     """Rows have a story's id but none of their own, so their place is added to it."""
-    example = example_from(row, choice, benchmark)
     example["id"] = f"{row.text('document.id')}-{row.number}"
     add_golds(example, [answer.text("text") for answer in row.records("answers")], row)
-    yield example
 
 
-def triviaqa(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+def triviaqa(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
     """Pages that a search found, or else Wikipedia's; some rows and configs have neither."""
-    example = example_from(row, choice, benchmark)
     pages = _pages(row, "search_results", "search_context")
     pages = pages or _pages(row, "entity_pages", "wiki_context")
     if pages:
         example["context"] = "\n\n".join(pages)
     if choice.split not in benchmark.unlabelled:
         add_golds(example, [row.text("answer.value"), *row.texts("answer.aliases")], row)
-    yield example
 
 
 def _pages(row: Row, field: str, column: str) -> list[str]:
@@ -104,9 +98,8 @@ def _qasper_gold(answer: Row) -> str:
     return answer.text("free_form_answer")
 
 
-def drop(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+def drop(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
     """What each annotator answered is one gold: a number, a date, or all of its spans together."""
-    example = example_from(row, choice, benchmark)
     if row.get("answers_spans") is not None:
         given = _run_together(row)
     else:
@@ -114,7 +107,6 @@ def drop(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
         given = [spans for record in records if (spans := _drop_spans(record))]
     add_golds(example, [", ".join(spans) for spans in given], row)
     example["answer_spans"] = [list(spans) for spans in dict.fromkeys(map(tuple, given))]
-    yield example
 
 
 def _validated(row: Row) -> list[Row]:

@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from cb_datasets.mapping import LETTERS, add_choices, add_golds, example_from
+from cb_datasets.mapping import LETTERS, add_choices, add_golds
 from cb_datasets.reading import Row
 from cb_datasets.table import Benchmark, Choice, Example
 
 _OPTION = re.compile(r"^\(([A-Z])\) ?(.*)$", re.MULTILINE)
 
 
-def gsm8k(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+def gsm8k(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
     """The final number stands behind the last `####`, thousands separated or not."""
-    example = example_from(row, choice, benchmark)
     reasoning, mark, final = row.text("answer").rpartition("####")
     if not mark:
         raise row.bad("answer", "there is no #### with the final number")
     add_golds(example, [final.replace(",", "")], row)
     example["reasoning"] = reasoning.strip()
-    yield example
 
 
-def math(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
-    example = example_from(row, choice, benchmark)
+def math(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
     solution = row.text("solution")
     boxed = last_boxed(solution)
     if boxed is None:
         raise row.bad("solution", "there is no \\boxed answer")
     add_golds(example, [boxed], row)
     example["reasoning"] = solution
-    yield example
 
 
 def last_boxed(text: str) -> str | None:
@@ -50,17 +45,14 @@ def last_boxed(text: str) -> str | None:
     return None
 
 
-def mgsm(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
-    example = example_from(row, choice, benchmark)
+def mgsm(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
     if worked := row.optional_text("answer"):
         example["reasoning"] = worked
     example["language"] = choice.config
-    yield example
 
 
-def bbh(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+def bbh(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
     """Inputs show their options themselves; a target is the letter of one, or a free text."""
-    example = example_from(row, choice, benchmark)
     target = row.text("target")
     has_options = "multiple-choice" in benchmark.tasks_of(choice.config)
     options = _OPTION.findall(example["question"]) if has_options else []
@@ -73,7 +65,5 @@ def bbh(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
             label = texts.index(target)
         if label >= 0:
             add_choices(example, texts, label, row, shown=True)
-            yield example
             return
     add_golds(example, [target], row)
-    yield example

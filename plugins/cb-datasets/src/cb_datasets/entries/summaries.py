@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from cb_datasets.mapping import add_golds, example_from
+from cb_datasets.mapping import add_golds
 from cb_datasets.reading import Row
 from cb_datasets.table import Benchmark, Choice, Example
 from cbcore.exceptions import DataError
@@ -45,17 +45,13 @@ def query_and_document(row: Row) -> tuple[str, str]:
     return query.strip(), document.strip()
 
 
-def qmsum(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
-    example = example_from(row, choice, benchmark)
+def qmsum(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
     example["question"], example["context"] = query_and_document(row)
     if choice.split not in benchmark.unlabelled:
         add_golds(example, row.texts("outputs"), row)
-    yield example
 
 
-def multi_news(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+def multi_news(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
     """Articles are separated by bars in the source, by empty lines here."""
-    example = example_from(row, choice, benchmark)
     articles = [part.strip() for part in example["context"].split("|||||")]
     example["context"] = "\n\n".join(filter(None, articles))
-    yield example

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cb_datasets.mapping import asked, example_from
+from cb_datasets.mapping import asked
 from cb_datasets.reading import Row, described
 from cb_datasets.table import Benchmark, Choice, Example
 from cbcore.exceptions import DataError, UsageError
@@ -82,8 +82,7 @@ def _json_lines(path: Path) -> Iterator[dict[str, Any] | DataError]:
                 yield DataError(f"{path}, line {number}: expected an object with an id")
 
 
-def bfcl(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
-    example = example_from(row, choice, benchmark)
+def bfcl(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
     turns = row.items("question")
     if len(turns) != 1 or not isinstance(turns[0], list):
         raise row.bad("question", f"expected the messages of one turn, found {len(turns)} turns")
@@ -107,7 +106,6 @@ def bfcl(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
         for name, arguments in call.items()
     ]
     _add_call_text(example)
-    yield example
 
 
 def _in_writing(tool: Row, language: str) -> dict[str, Any]:
@@ -187,9 +185,8 @@ def _settled(value: Any) -> Any:
     return [_settled(item) for item in value] if isinstance(value, list) else value
 
 
-def apigen(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+def apigen(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
     """Tools and calls are JSON in a text field."""
-    example = example_from(row, choice, benchmark)
     tools, calls = row.parsed("tools"), row.parsed("answers")
     for field, value in (("tools", tools), ("answers", calls)):
         if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
@@ -197,7 +194,6 @@ def apigen(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
     _add_tools(example, tools)
     example["answer_calls"] = calls
     _add_call_text(example)
-    yield example
 
 
 def _add_tools(example: Example, tools: list[Any]) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import attrs
 
@@ -43,17 +43,7 @@ _ALL_OR_NONE = ("evaluators", "metrics")
 _GIVEN_IN_PYTHON = "given in Python"
 
 
-class Used(NamedTuple):
-    """A component of the run: what it is, spelt out with every parameter, and whose."""
-
-    kind: str
-    name: str
-    spelt: str
-    source: str
-    digest: str
-
-
-def used_in(result: EvalResult, scores: set[str]) -> list[Used]:
+def used_in(result: EvalResult, scores: set[str]) -> list[dict[str, str]]:
     """Every component that took part: gave something, by what the result says or its rows show.
 
     Of evaluators, those with one of the `scores` of the rows. Last come options of plugins.
@@ -72,18 +62,18 @@ def _has_scored(record: Mapping[str, Any], scores: set[str]) -> bool:
     return not isinstance(emits, list | tuple) or bool(scores & set(map(str, emits)))
 
 
-def _used(kind: str, record: Mapping[str, Any]) -> Used:
+def _used(kind: str, record: Mapping[str, Any]) -> dict[str, str]:
     stages = record.get("stages") or [record]
     sources = dict.fromkeys(
         f"{stage.get('plugin') or ''} {stage.get('version') or ''}".strip() for stage in stages
     )
-    return Used(
-        kind=kind,
-        name=str(record.get("name") or ""),
-        spelt=spelt(record),
-        source=", ".join(filter(None, sources)),
-        digest=str(record.get("digest") or "")[:12],
-    )
+    return {
+        "kind": kind,
+        "name": str(record.get("name") or ""),
+        "component": spelt(record),
+        "from": ", ".join(filter(None, sources)),
+        "digest": str(record.get("digest") or "")[:12],
+    }
 
 
 def spelt(record: Mapping[str, Any]) -> str:
@@ -262,18 +252,9 @@ def _without_command_section(result: EvalResult) -> str:
     )
 
 
-def _components_table(used: list[Used]) -> Markup:
-    columns = {
-        "kind": [one.kind for one in used],
-        "name": [one.name for one in used],
-        "component": [one.spelt for one in used],
-        "from": [one.source for one in used],
-        "digest": [one.digest for one in used],
-    }
-    shown = [title for title, cells in columns.items() if any(cells)]
-    lines = [
-        [_component_cell(title, columns[title][i]) for title in shown] for i in range(len(used))
-    ]
+def _components_table(used: list[dict[str, str]]) -> Markup:
+    shown = [title for title in used[0] if any(one[title] for one in used)]
+    lines = [[_component_cell(title, one[title]) for title in shown] for one in used]
     return table("Components", shown, lines, texts=range(len(shown)), kind="sortable components")
 
 
