@@ -38,7 +38,7 @@ class Need:
     def remedy(self) -> str:
         if self.package:
             return f"pip install {self.package}"
-        return hint(self.name, self.near, most=len(self.near))
+        return hint(self.name, self.near, most=3)
 
     def __str__(self) -> str:
         text = f"{self.kind} {self.name!r}: {self.reason or 'not installed'}"
