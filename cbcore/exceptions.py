@@ -166,9 +166,21 @@ class DuplicateNameError(PluginError):
 
 
 class RunError(CBError):
-    """Something failed while examples were being processed."""
+    """Something failed while examples were being processed.
+
+    `cost` is what a failed call cost all the same, for the row's metadata and the budget:
+    `cost_usd` in dollars, `spent_tokens`, and `requests_of_unknown_cost`, the number of requests
+    that may have been billed. `requests` may list all requests without their messages, as outputs
+    do.
+    """
 
     exit_code = 4
+
+    def __init__(
+        self, message: str, *, hint: str | None = None, cost: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.cost: Mapping[str, Any] = cost or {}
 
 
 class DataError(RunError):
@@ -182,28 +194,11 @@ class DataError(RunError):
 
 
 class ProcessError(RunError):
-    """A system failed on an example.
-
-    `cost` is what the call cost all the same, for the row's metadata and the budget: `cost_usd`
-    in dollars, `spent_tokens`, and `requests_of_unknown_cost`, the number of requests that may
-    have been billed. `requests` may list all requests without their messages, as outputs do.
-    """
-
-    def __init__(
-        self, message: str, *, hint: str | None = None, cost: Mapping[str, Any] | None = None
-    ) -> None:
-        super().__init__(message, hint=hint)
-        self.cost: Mapping[str, Any] = cost or {}
+    """A system failed on an example."""
 
 
 class ScoringError(RunError):
-    """An evaluator failed on an example. `cost` is what it cost all the same, as in `Scored`."""
-
-    def __init__(
-        self, message: str, *, hint: str | None = None, cost: Mapping[str, Any] | None = None
-    ) -> None:
-        super().__init__(message, hint=hint)
-        self.cost: Mapping[str, Any] = cost or {}
+    """An evaluator failed on an example."""
 
 
 class MissingScoreError(ScoringError):

@@ -32,7 +32,7 @@ from cbcore.json_data import to_json_safe
 from cbcore.plugins import Catalog, read_distributions
 from cbcore.plugins.manager import HookManager
 from cbcore.plugins.policy import PluginPolicy, check_evaluators
-from cbcore.secrets import Secret, can_be_replaced, names_secret, notice_parameters
+from cbcore.secrets import Secret, can_be_replaced, names_secret, notice
 from cbcore.specs import Spec
 from cbcore.store.stand_ins import StoredData, StoredSystem
 
@@ -194,7 +194,7 @@ class Builder:
 
     def _notice_secrets(self, spec: Spec) -> None:
         """Remember secret parameters, to keep them out of what is written."""
-        notice_parameters({"": spec.config, **spec.params})
+        notice({"": spec.config, **spec.params})
         owner = _name_component(spec).rpartition(":")[2]
         for name, value in spec.params.items():
             if not isinstance(value, str) or not names_secret(name, value):
@@ -261,7 +261,7 @@ class Builder:
             return Built(value, provenance.describe(object(), name=_tag_of(value)))
         with contained():  # attributes may be code
             attributes = {**getattr(value, "__dict__", {}), **public_attributes(value)}
-            notice_parameters({name.lstrip("_"): one for name, one in attributes.items()})
+            notice({name.lstrip("_"): one for name, one in attributes.items()})
         if isinstance(value, Chain):
             stages = [self._take_object(kind, stage) for stage in value.stages]
             records = [stage.record for stage in stages]

@@ -139,7 +139,7 @@ class MappedDataset:
 
     def _map(self, raw: Mapping[str, Any], index: int) -> dict[str, Any]:
         try:
-            values = self._reader.read(raw, {}, f"example {index}")
+            values = self._reader.read(raw, {}, example=f"example {index}")
         except ColumnError as error:
             hint = "write a column, a path such as meta.text, or a function of the row"
             raise DataError(error.message, hint=hint) from error

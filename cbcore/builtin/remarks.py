@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cbcore._logging import log_progress
 from cbcore.json_data import from_json
+from cbcore.results.eval_row import UNCOUNTED
 from cbcore.stats import CLUSTER
 
 if TYPE_CHECKING:
@@ -42,7 +43,15 @@ def _list_problems(run: Runner) -> Iterator[str]:
     losses = [is_repeated for workers in run.workers.values() for is_repeated in workers.losses]
     if losses:
         yield f"{len(losses)} workers were lost, and {sum(losses)} calls were repeated"
-    ids = {str(row.example_id) for rows in run.rows.values() for row in rows}
+    ids, uncounted = set(), set()
+    for rows in run.rows.values():
+        for row in rows:
+            ids.add(str(row.example_id))
+            if UNCOUNTED in row.metadata:
+                uncounted.add((row.dataset, row.example_id))
+    if uncounted:
+        examples = "1 example" if len(uncounted) == 1 else f"{len(uncounted):,} examples"
+        yield f"tokens of images, audio and files are unknown and not counted, in {examples}"
     is_whole = len(run.settings.select) == 1 and not run.calls.is_stopped
     for example_id in (run.settings.examples or ()) if is_whole else ():
         if example_id not in ids:

@@ -78,6 +78,7 @@ def _prepare_streams() -> None:
     for name in ("stdout", "stderr"):
         if not isinstance(getattr(sys, name), RedactedStream):
             setattr(sys, name, RedactedStream(getattr(sys, name)))
+        setattr(sys, f"__{name}__", getattr(sys, name))
 
 
 def abandon_output() -> None:

@@ -1,11 +1,10 @@
-"""What a run produces: one `EvalRow` per system and example, collected in an `EvalResult`."""
+"""The result of a run: one `EvalRow` per system and example, collected in an `EvalResult`."""
 
 from cbcore.results.eval_result import EvalResult, RunConfig
 from cbcore.results.eval_row import (
     Counts,
     EvalRow,
     Example,
-    RowsBySystem,
     Scored,
     Texts,
 )
@@ -16,7 +15,6 @@ __all__ = (
     "EvalResult",
     "EvalRow",
     "Example",
-    "RowsBySystem",
     "RunConfig",
     "Scored",
     "Section",

@@ -14,6 +14,9 @@ POSITIONS = 2**32
 CHANGED = "context_changed"
 """The key in a row's metadata that marks a changed context of as many tokens as before."""
 
+UNCOUNTED = "uncounted_parts"
+"""The key in a row's metadata for the number of images, recordings and files of its example."""
+
 
 @dataclasses.dataclass(slots=True)
 class EvalRow:

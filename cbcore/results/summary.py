@@ -15,8 +15,8 @@ from cbcore.results.eval_row import EvalRow
 from cbcore.results.verdicts import (
     Verdict,
     allow_for_choice,
+    compare_systems,
     find_ties,
-    verdicts_of,
 )
 from cbcore.stats import Estimate, Measured, Units
 from cbcore.stats.estimates import FEW_CLUSTERS, FEWEST_UNITS
@@ -92,7 +92,7 @@ def sum_up(
     if score_field is not None:
         # The run is over by now: whatever its rows hold, it must not be lost.
         with contained() as tried:
-            found.verdicts = verdicts_of(rows_by_system, score_field, units, config or {})
+            found.verdicts = compare_systems(rows_by_system, score_field, config or {}, units)
         if tried.error is not None:
             found.problems.append(f"systems could not be compared: {tried.reason}")
     taken: set[str] = set()
@@ -111,7 +111,7 @@ def sum_up(
         # A key means the same for every system, also if an earlier metric left a system out.
         names: dict[str, str] = {}
         for key in dict.fromkeys(key for values in values_by_system.values() for key in values):
-            name = key if key not in taken else _qualified(key, metric, metrics[:position])
+            name = key if key not in taken else _qualify(key, metric, metrics[:position])
             while name in taken:
                 name += "'"
             names[key] = name
@@ -206,7 +206,7 @@ def _few_clusters(estimates: Estimates, units: Mapping[str, Units]) -> list[str]
     return [f"intervals rest on {fewest} clusters; with fewer than {FEW_CLUSTERS} they are rough"]
 
 
-def _qualified(key: str, metric: Any, earlier: Sequence[Any]) -> str:
+def _qualify(key: str, metric: Any, earlier: Sequence[Any]) -> str:
     rivals = [public_attributes(m) for m in earlier if type(m) is type(metric)]
     different = [
         f"{name}={value}"

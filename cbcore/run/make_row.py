@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cbcore.boundary import contained, describe_exception, describe_value
-from cbcore.chains import USAGE_FIELDS, add_turns, count_tokens
 from cbcore.contexts import FORMS, is_same
+from cbcore.costs import add_turns, count_tokens, usage_of
 from cbcore.exceptions import ProcessError, ScoringError
 from cbcore.json_data import to_json_safe
 from cbcore.results import EvalRow, Scored
 from cbcore.results.causes import RETURNED, TRACEBACK
-from cbcore.results.eval_row import CHANGED
+from cbcore.results.eval_row import CHANGED, UNCOUNTED
 from cbcore.run.scorers import Scorer, describe_missing, explain_unscored
 from cbcore.secrets import hide
 from cbcore.stats import CLUSTER
@@ -76,6 +76,8 @@ class RowMaker:
     def _fill(self, row: EvalRow, attempt: Attempt) -> None:
         example, output = attempt.example.data, attempt.output
         row.input_tokens = self._counter.visible(example)
+        if n_uncounted := self._counter.count_media(example):
+            row.metadata[UNCOUNTED] = n_uncounted
         row.error = attempt.error
         if row.error is not None or output is None:
             if isinstance(attempt.raised, ProcessError):
@@ -115,7 +117,7 @@ class RowMaker:
         metadata = output.get("metadata")
         if metadata is not None and isinstance(metadata, Mapping):
             row.metadata.update(_make_plain(metadata))
-        if "usage" in output or "stage_usage" in output or "api_usage" in output:
+        if "stage_usage" in output or usage_of(output):
             self._add_usage(row, example, output)
         replies = output.get("turn_responses")
         if replies is not None:
@@ -125,11 +127,8 @@ class RowMaker:
         self, row: EvalRow, example: Mapping[str, Any], output: Mapping[str, Any]
     ) -> None:
         """What endpoints counted: of the answer by name, of all else as what it took."""
-        usages = [
-            add_turns(output[field])
-            for field in USAGE_FIELDS
-            if output.get(field) and output[field] != example.get(field)
-        ]
+        usage = usage_of(output)
+        usages = [add_turns(usage)] if usage and usage != usage_of(example) else []
         stages = output.get("stage_usage")
         if output.get("response") is not None or output.get("tool_calls"):
             for usage in usages:

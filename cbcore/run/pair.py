@@ -426,7 +426,7 @@ class Pair:
         if scorer is not None and scorer.is_of_repeats:
             arguments += ([(one.output or {}).copy() for one in attempt.repeats],)
         elif scorer is not None:
-            output = complete_output(attempt.example.data, attempt.output or {}, attempt.sent)
+            output = complete_output(attempt.output or {}, attempt.sent)
             arguments += (output,)
         if attempt.reservation:
             attempt.reservation.begun.add(self.system if scorer is None else scorer.built)

@@ -179,6 +179,7 @@ def print_to_stderr() -> None:
     """Print what components print on standard error, and no secret. For processes of workers."""
     os.dup2(2, 1)
     sys.stdout = sys.stderr = RedactedStream(sys.stderr)
+    sys.__stdout__ = sys.__stderr__ = sys.stderr  # type: ignore[misc, assignment]
 
 
 def open_worker(worker: bytes) -> Callable[[bytes], bytes]:

@@ -28,7 +28,7 @@ import attrs
 from cbcore.exceptions import ConfigError, UsageError
 from cbcore.files import is_address
 from cbcore.names import hint
-from cbcore.secrets import expand_variables, notice_parameters, redact_value
+from cbcore.secrets import expand_variables, notice, redact_value
 from cbcore.settings.options import Option, Setting, options_of, resolve_words
 from cbcore.settings.run_settings import RunSettings
 from cbcore.specs import Spec, parse_output
@@ -65,7 +65,7 @@ def read_run_file(
     data = _load(path)
     if not isinstance(data, dict):
         raise ConfigError(str(path), "expected keys such as systems: and datasets:")
-    notice_parameters(data)
+    notice(data)
     reader = _Reader(str(path), path.parent if folder is None else folder)
     by_key = run_file_options()
     known = {word: option for key, option in by_key.items() for word in (key, *option.words)}

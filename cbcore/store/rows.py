@@ -12,7 +12,6 @@ from cbcore.boundary import contained
 from cbcore.exceptions import StoreError
 from cbcore.json_data import from_json, to_json, to_json_safe
 from cbcore.results.eval_row import EvalRow, RowsBySystem, Texts
-from cbcore.secrets import hide
 from cbcore.stats import CLUSTER
 from cbcore.store.database import LONG_TEXT, Reader, Store, checksum, make_valid
 
@@ -58,7 +57,6 @@ def encode_row(
     if is_bare:
         response = None
         metadata = {k: v for k, v in metadata.items() if isinstance(v, int | float) or k == CLUSTER}
-    response, metadata = hide(response), hide(metadata)
     try:
         plain = store.encode(metadata) if metadata else "{}"
     except TypeError:  # it has other things than plain data

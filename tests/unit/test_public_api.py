@@ -137,7 +137,7 @@ def test_a_plugin_imports_public_names_only():
         ("cbcore.run.budget", "Budget", False),
         ("cbcore.json_data", "to_json_safe", True),
         ("cbcore.json_data", "_convert", False),
-        ("cbcore.results.display", "FlatColumns", False),
+        ("cbcore.results.display", "tabulate_rows", False),
         ("cbcore.results.verdicts", "Verdict", True),
     ],
 )

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import importlib
 import inspect
 import re
 import sys
@@ -328,12 +329,36 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:most]) + more
 
 
+TOOLBOX = (
+    *("chains", "contexts", "texts", "requests", "columns", "scoring", "tokens", "secrets"),
+    *("files", "hf", "json_data", "timing", "names", "boundary"),
+)
+
+
+def toolbox_page() -> str:
+    """The functions and classes that plugins share, by module."""
+    parts = ["# Toolbox", "", NOTICE, "", TOOLBOX_TEXT, ""]
+    for module in (importlib.import_module(f"cbcore.{name}") for name in TOOLBOX):
+        parts += [f"## `{module.__name__}`", "", inspect.getdoc(module) or "", ""]
+        for name in module.__all__:
+            value = getattr(module, name)
+            if inspect.isclass(value) or inspect.isfunction(value):
+                parts += [f"### `{name}`", "", inspect.getdoc(value) or "", ""]
+                parts += _code(f"{name}{_readable(inspect.signature(value))}")
+    return _page(parts)
+
+
+TOOLBOX_TEXT = """The functions and classes of the core that plugins share. Import them instead of
+writing a copy, so that two plugins agree on what a context, a token or a sentence is."""
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "plugins.md": plugins_page,
     "hooks.md": hooks_page,
     "cli.md": cli_page,
     "errors.md": errors_page,
     "protocols.md": protocols_page,
+    "toolbox.md": toolbox_page,
     "run-files.md": run_files_page,
     "results.md": results_page,
     "store.md": store_page,

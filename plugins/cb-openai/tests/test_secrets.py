@@ -68,7 +68,7 @@ def test_no_file_and_no_line_of_a_run_holds_the_key(server, cb, tmp_path, key, f
 
 
 @pytest.mark.parametrize("key", [KEY, PLAIN_KEY])
-def test_a_key_that_comes_back_is_blotted_out(server, key):
+def test_a_key_that_comes_back_is_redacted(server, key):
     """In an error, in an answer, plain or escaped."""
     refused = OpenAI(server.url(fault="echo_key"), "gpt-4o", api_key=key, name="refused")
     echoing = OpenAI(server.url(text="echo"), "gpt-4o", api_key=key, name="echoing")

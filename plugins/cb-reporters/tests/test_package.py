@@ -8,7 +8,8 @@ from importlib.metadata import entry_points
 
 import pytest
 
-from cb_reporters import Html, Table
+from cb_reporters.page.document import Html
+from cb_reporters.table import Table
 from cbcore.introspection import format_type, parameters_of, signature_of
 from cbcore.protocols import Reporter
 

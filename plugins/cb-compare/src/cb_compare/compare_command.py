@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from cb_compare.outputs import check_outputs, output_options, write_outputs
 from cbcore.cli.kit import Settings, cache_option, pass_settings, shared_options
 
 
@@ -43,15 +44,7 @@ from cbcore.cli.kit import Settings, cache_option, pass_settings, shared_options
 @click.option(
     "--seed", type=int, default=0, metavar="N", help="Seed of the draws for the Pareto front."
 )
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="FORMAT[=FILE]",
-    help="text, markdown or json; to FILE, or printed. Repeatable. Default: text.",
-)
-@click.option("--json", "as_json", is_flag=True, help="A JSON object, for machines.")
+@output_options("text, markdown or json")
 @cache_option
 @shared_options
 @pass_settings
@@ -63,7 +56,6 @@ def command(settings: Settings, /, runs: tuple[str, ...], **chosen: Any) -> None
     most. P-values are adjusted for the number of comparisons, as in the verdicts of `cb run`.
     """
     from cb_compare.comparing import compare_runs, compare_systems
-    from cb_compare.outputs import check_outputs, write_outputs
     from cb_compare.records import Options
     from cb_compare.rendering import FORMATS
     from cbcore.api import open_run

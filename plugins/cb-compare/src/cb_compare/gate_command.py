@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cb_compare.outputs import check_outputs, output_options, write_outputs
 from cbcore.cli.kit import (
     Settings,
     cache_option,
@@ -45,15 +46,7 @@ def _rule_option(flag: str, example: str, told: str) -> Callable[..., Any]:
     type=click.Choice(["pass", "fail"]),
     help="What too few examples to tell count as. Default: pass.",
 )
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="FORMAT[=FILE]",
-    help="text, markdown, junit or json; to FILE, or printed. Repeatable. Default: text.",
-)
-@click.option("--json", "as_json", is_flag=True, help="A JSON object, for machines.")
+@output_options("text, markdown, junit or json")
 @cache_option
 @shared_options
 @pass_settings
@@ -64,7 +57,6 @@ def command(settings: Settings, /, run: str, outputs: tuple[str, ...], **chosen:
     baseline are ids, beginnings of only one, `latest`, `latest~1`, or paths of saved results.
     """
     from cb_compare.gating import check
-    from cb_compare.outputs import check_outputs, write_outputs
     from cb_compare.rulefile import assignments, read_file, rules_of
     from cbcore.api import open_run
     from cbcore.exceptions import ConfigError, GateError

@@ -203,6 +203,11 @@ class FunctionJudge:
         except JudgeError as error:
             raise JudgeError(f"judge {self.model}: {error.message}") from error
 
+    async def binary(self, prompt: str) -> BinaryVerdict:
+        """Yes or no, asked once. Raises `JudgeError`."""
+        given = await self.ask(prompt, BINARY)
+        return BinaryVerdict(1 if given.value == 1 else 0, given.reason)
+
     async def aclose(self) -> None:
         """Nothing to close."""
 

@@ -1,4 +1,4 @@
-"""What repeated attempts at the same example amount to."""
+"""Metrics of repeated attempts at the same example."""
 
 from __future__ import annotations
 

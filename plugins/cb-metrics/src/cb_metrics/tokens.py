@@ -1,4 +1,4 @@
-"""What the tokens bought: how many were saved, and how many a passing answer took."""
+"""Tokens: the share that was saved, and the number for each passing answer."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class CompressionRatio:
     def compare(
         self, rows_by_system: Mapping[str, Iterable[EvalRow]]
     ) -> dict[str, dict[str, float]]:
-        """As `compute` for each system; prompts are compared with those of the baseline."""
+        """Compute each system, and compare its prompts with those of the baseline."""
         if self.baseline is None:
             return {system: self.compute(rows) for system, rows in rows_by_system.items()}
         if self.baseline not in rows_by_system:

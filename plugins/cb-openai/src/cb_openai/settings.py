@@ -26,9 +26,9 @@ class Limits:
     """What a request may take, and how many there may be.
 
     `timeout_s` bounds each request as a whole, `max_reply_bytes` the size of a reply. At most
-    `max_in_flight` requests are under way; 429 halves that number for a while. The limits per
-    minute hold in every period of 60 seconds; tokens are estimated first and corrected by the
-    usage reported.
+    `max_in_flight` requests are concurrent, and fewer while the endpoint refuses some with 429,
+    if that saves refusals. The limits per minute hold in every period of 60 seconds; tokens are
+    estimated first and corrected by the usage reported.
     """
 
     timeout_s: float = attrs.field(default=120.0, validator=positive)

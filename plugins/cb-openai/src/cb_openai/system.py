@@ -24,6 +24,7 @@ from cb_openai.retrying import Retry
 from cb_openai.settings import Access, Generation, Limits
 from cbcore.binding import by_field
 from cbcore.boundary import contained
+from cbcore.contexts import count_media
 from cbcore.exceptions import DataError
 from cbcore.introspection import attributes_without
 from cbcore.protocols import Cost
@@ -54,7 +55,7 @@ class OpenAI:
     one can be given as a parameter itself: `retry=Retry(max_retries=3)` is `max_retries=3`.
     """
 
-    identity = attributes_without("name", "prices")
+    identity = attributes_without("name", "prices", "endpoints")
 
     @by_field
     def __init__(
@@ -80,7 +81,6 @@ class OpenAI:
         )
         self.base_url = self._client.base_url
         self.model = model
-        self.name = name or addresses.host_and_port(self.base_url)
         self.api = api
         self.access = access
         self.prompting = prompting
@@ -89,6 +89,12 @@ class OpenAI:
         self.limits = limits
         self.pricing = pricing
         self._price = pricing.of(model)
+        endpoint = addresses.host_and_port(self.base_url)
+        self.name = name or endpoint
+        self.endpoints = (endpoint,)  # systems at different ones may run at the same time
+        self._destination: dict[str, Any] = {"endpoint": endpoint, "model": model}
+        if self._price is not None and pricing.price_in is not None:
+            self._destination["price"] = self._price.rates()
         self.likelihood = likelihood
         self.likelihood_begin = likelihood_begin
         if likelihood is not None and likelihood not in likelihoods.ASKED:
@@ -109,11 +115,6 @@ class OpenAI:
                 model,
                 PRICES_VARIABLE,
             )
-
-    @property
-    def endpoints(self) -> tuple[str, ...]:
-        """The endpoint: systems at different ones may run at the same time."""
-        return (addresses.host_and_port(self.base_url),)
 
     def __repr__(self) -> str:
         return f"OpenAI({self.base_url!r}, {self.model!r}, name={self.name!r})"
@@ -292,18 +293,7 @@ class OpenAI:
         self._outcomes[reply.outcome] += 1
         return reply
 
-    # -- what is told of it --------------------------------------------------------------------
-
-    @property
-    def _destination(self) -> dict[str, Any]:
-        """Where requests go; with the price if the user gave it, and not a table."""
-        to: dict[str, Any] = {
-            "endpoint": addresses.host_and_port(self.base_url),
-            "model": self.model,
-        }
-        if self._price is not None and self.pricing.price_in is not None:
-            to["price"] = self._price.rates()
-        return to
+    # -- reports -------------------------------------------------------------------------------
 
     def _request(
         self,
@@ -410,7 +400,8 @@ class OpenAI:
         else:
             prompts.append(count_prompt(self.prompting.messages(example), tools))
         n_replies = len(prompts) * n_reply
-        return max_cost(self._price, sum(prompts), n_replies, is_bound=limit is not None)
+        is_bound = limit is not None and not count_media(example)  # their tokens are unknown
+        return max_cost(self._price, sum(prompts), n_replies, is_bound=is_bound)
 
     async def warm_up(self) -> None:
         """Set up the client. Nothing is sent."""

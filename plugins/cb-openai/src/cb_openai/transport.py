@@ -186,7 +186,8 @@ def _ended_with_its_connection(response: aiohttp.ClientResponse) -> Iterator[Non
 async def _whole(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
     chunks = []
     size = 0
-    while chunk := await response.content.readany():
+    while not response.content.at_eof():
+        chunk = await response.content.readany()
         size += len(chunk)
         if size > max_bytes:
             raise _too_large(response, max_bytes)

@@ -31,7 +31,7 @@ class _RankedContexts(JudgedEvaluator):
     k: tuple[int, ...] = ()
 
     async def _judged(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Outcome:
-        values = self._fields.read(original, processed)
+        values = self._read(original, processed)
         found = fields.contexts(values["contexts"])
         if not found:
             return self._nothing_retrieved()
@@ -109,7 +109,7 @@ class ContextPrecision(_RankedContexts):
         self.emits = (*type(self).emits, *at_k)
 
     def _offline(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Outcome:
-        found = fields.contexts(self._fields.read(original, processed)["contexts"])
+        found = fields.contexts(self._read(original, processed)["contexts"])
         if not found:
             return self._nothing_retrieved()
         facts = supporting_texts(original)

@@ -70,7 +70,7 @@ class ContextRecall(JudgedEvaluator):
         self._set_judge(judge, model, judging)
 
     async def _judged(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Outcome:
-        values = self._fields.read(original, processed)
+        values = self._read(original, processed)
         found = fields.contexts(values["contexts"])
         if not found:
             return self._nothing_retrieved()
@@ -88,7 +88,7 @@ class ContextRecall(JudgedEvaluator):
         return [prompts.attribution(question, found, stated) for stated in _statements(values)]
 
     def _offline(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Outcome:
-        values = self._fields.read(original, processed)
+        values = self._read(original, processed)
         found = fields.contexts(values["contexts"])
         if not found:
             return self._nothing_retrieved()

@@ -10,7 +10,7 @@ from typing import TypeAlias
 Format: TypeAlias = Callable[[float], str]
 
 ABSENT = "–"
-"""What stands where there is no value."""
+"""The sign for a missing value."""
 
 UNBOUNDED = "[unbounded]"
 """In the place of an interval that has no end, as of a ratio to what may be nothing."""

@@ -10,7 +10,8 @@ import pytest
 from cb_reporters.server.answering import Site
 from cb_reporters.server.sources import Entry
 from cb_reporters.server.viewing import Viewed
-from cbcore.results import EvalResult, EvalRow, RowsBySystem
+from cbcore.results import EvalResult, EvalRow
+from cbcore.store.rows import JoinedRows
 
 N = 8000
 """Rows of one system: three of them are more than is summed up while somebody waits."""
@@ -32,7 +33,7 @@ class Counted(list):
         return found
 
 
-class Parted(RowsBySystem):
+class Parted(JoinedRows):
     def __init__(self, parts):
         self.parts = parts
 

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from cb_reporters.page import render
+from cb_reporters.page.document import render
 from cb_reporters.server.answering import Site
 from cb_reporters.server.sources import StoreSource
 from cb_reporters.server.viewing import Viewed
 from cbcore.exceptions import StoreError
-from cbcore.results import EvalResult, RowsBySystem
+from cbcore.results import EvalResult
+from cbcore.store.rows import JoinedRows
 from cbcore.store.saved_runs import saved_runs
 
 SYSTEM = """
@@ -188,7 +189,7 @@ def test_a_page_that_takes_long_says_how_far_it_is_and_is_made_once(made, monkey
         assert go.wait(60)
         return render(*arguments, **options)
 
-    monkeypatch.setattr("cb_reporters.server.looking.render", slow)
+    monkeypatch.setattr("cb_reporters.server.viewing.render", slow)
     viewed = Viewed(lambda: made(n=4), lambda: ("1", False))
     assert viewed.page(wait_s=0.01) is None
     assert viewed.examples({})["total"] == 4
@@ -201,7 +202,7 @@ def test_a_page_that_takes_long_says_how_far_it_is_and_is_made_once(made, monkey
     assert len(renders) == 1
 
 
-class Parted(RowsBySystem):
+class Parted(JoinedRows):
     """Rows as a store has them: those of each system for themselves."""
 
     def __init__(self, rows, systems):

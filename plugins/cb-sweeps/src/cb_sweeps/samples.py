@@ -1,4 +1,4 @@
-"""What the systems of a run scored and spent, example by example, where all of them have both."""
+"""Scores and costs of the systems of a run, on the examples for which all systems have both."""
 
 from __future__ import annotations
 
@@ -48,7 +48,10 @@ class _Seen:
 
 def find_full_context(rows_by_system: Mapping[str, Iterable[EvalRow]]) -> str | None:
     """The first system that leaves the context whole, or else the first; None without systems."""
-    totals = {system: ContextTotals.of(rows) for system, rows in rows_by_system.items()}
+    totals = {system: ContextTotals() for system in rows_by_system}
+    for system, rows in rows_by_system.items():
+        for row in rows:
+            totals[system].add(row)
     return ContextTotals.find_baseline(totals)
 
 

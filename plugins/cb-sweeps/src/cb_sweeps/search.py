@@ -32,7 +32,7 @@ _folders: list[tempfile.TemporaryDirectory[str]] = []
 
 
 def sweep(systems: Sequence[Any] = (), dataset: Any = None, **settings: Any) -> EvalResult:
-    """As `evaluate`, but run only the points of each sweep that a bisection takes.
+    """Run like `evaluate`, but only the points of each sweep that a bisection takes.
 
     A point is good enough if a loss of more than `margin` is ruled out, compared with the system
     that leaves the context whole. Each of the points that a bisection may run could be taken by

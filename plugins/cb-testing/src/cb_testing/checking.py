@@ -62,7 +62,7 @@ def _verdicts(subject: Subject, examples: Mapping[str, Given]) -> Iterator[Verdi
     if subject.modules:
         imports = import_each(subject.modules, before=(__name__,))
         unimportable = {done.name for done in imports if done.problem}
-        for rule_id in ("import-works", "import-light", "import-silent"):
+        for rule_id in ("import-works", "import-light", "import-silent", "import-offline"):
             yield RULES[rule_id].apply(imports, "plugin")
         targets = subject.plugin.hook_modules.values()
         names = [t if isinstance(t, str) else getattr(t, "__name__", "") for t in targets]

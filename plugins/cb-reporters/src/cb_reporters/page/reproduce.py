@@ -6,10 +6,13 @@ import contextlib
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import attrs
 
+from cb_reporters import formats
+from cb_reporters.markup import Markup, join, tag
+from cb_reporters.page.tables import table
 from cb_reporters.view import components
 from cbcore.exceptions import SpecError
 from cbcore.json_data import to_json_safe
@@ -36,21 +39,11 @@ _ASKED = {
     "executors": "--executor",
 }
 _ALL_OR_NONE = ("evaluators", "metrics")
-"""What is chosen as a whole where none is named: one that is named leaves the others out."""
+"""The kinds that are chosen as a whole: naming one component leaves the others out."""
 _GIVEN_IN_PYTHON = "given in Python"
 
 
-class Used(NamedTuple):
-    """A component of the run: what it is, spelt out with every parameter, and whose."""
-
-    kind: str
-    name: str
-    spelt: str
-    source: str
-    digest: str
-
-
-def used_in(result: EvalResult, scores: set[str]) -> list[Used]:
+def used_in(result: EvalResult, scores: set[str]) -> list[dict[str, str]]:
     """Every component that took part: gave something, by what the result says or its rows show.
 
     Of evaluators, those with one of the `scores` of the rows. Last come options of plugins.
@@ -69,18 +62,18 @@ def _has_scored(record: Mapping[str, Any], scores: set[str]) -> bool:
     return not isinstance(emits, list | tuple) or bool(scores & set(map(str, emits)))
 
 
-def _used(kind: str, record: Mapping[str, Any]) -> Used:
+def _used(kind: str, record: Mapping[str, Any]) -> dict[str, str]:
     stages = record.get("stages") or [record]
     sources = dict.fromkeys(
         f"{stage.get('plugin') or ''} {stage.get('version') or ''}".strip() for stage in stages
     )
-    return Used(
-        kind=kind,
-        name=str(record.get("name") or ""),
-        spelt=spelt(record),
-        source=", ".join(filter(None, sources)),
-        digest=str(record.get("digest") or "")[:12],
-    )
+    return {
+        "kind": kind,
+        "name": str(record.get("name") or ""),
+        "component": spelt(record),
+        "from": ", ".join(filter(None, sources)),
+        "digest": str(record.get("digest") or "")[:12],
+    }
 
 
 def spelt(record: Mapping[str, Any]) -> str:
@@ -161,7 +154,7 @@ def _spec(record: Mapping[str, Any]) -> str | None:
 
 
 def _sweep(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a record says of the sweep that it is a point of; empty for others."""
+    """The sweep that a record is a point of; empty for other records."""
     sweep = record.get("sweep")
     return sweep if isinstance(sweep, Mapping) else {}
 
@@ -209,7 +202,7 @@ def _defaults() -> dict[str, Any]:
 
 
 def environment_of(config: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
-    """What else there is to know of a run: its id, when, with which version."""
+    """The id of a run, its start, and the version of the core."""
     facts = (
         ("run", config.get("run_id")),
         ("started", config.get("started")),
@@ -223,3 +216,52 @@ def _filter(wanted: Any) -> str:
     if not isinstance(wanted, Mapping):
         return ""
     return ", ".join(f"{name}={value}" for name, value in wanted.items())
+
+
+def reproduce_section(result: EvalResult, scores: set[str]) -> Markup | None:
+    """Facts, the command, and every component spelt out; nothing that is not there."""
+    facts = environment_of(result.config)
+    used = used_in(result, scores)
+    if not facts and not used:
+        return None
+    settings = [
+        tag("div", tag("dt", label), tag("dd", tag("bdi", formats.moment(text))))
+        for label, text in facts
+    ]
+    return join(
+        tag("h2", "Reproduce"),
+        tag("dl", *settings, class_="facts small") if settings else None,
+        *(_command_section(result, *told) for told in commands_of(result.config) if used),
+        _components_table(used) if used else None,
+    )
+
+
+def _command_section(result: EvalResult, run_id: str, command: str | None) -> Markup:
+    """How the run is made again; where there are several, with which of them it is."""
+    whose = tag("p", "Run ", tag("bdi", run_id), class_="caption") if run_id else None
+    if command is None:
+        return join(whose, tag("p", _without_command_section(result), class_="caption"))
+    label = f"Command of {run_id}" if run_id else "Command"
+    return join(whose, tag("pre", tag("code", command), tabindex="0", aria_label=label))
+
+
+def _without_command_section(result: EvalResult) -> str:
+    whose = "systems" if len(result.systems) != 1 else "system"
+    return (
+        f"The {whose} or the data were objects of a program: run that program again for the same."
+    )
+
+
+def _components_table(used: list[dict[str, str]]) -> Markup:
+    shown = [title for title in used[0] if any(one[title] for one in used)]
+    lines = [[_component_cell(title, one[title]) for title in shown] for one in used]
+    return table("Components", shown, lines, texts=range(len(shown)), kind="sortable components")
+
+
+def _component_cell(title: str, text: str) -> Markup:
+    if title == "name":
+        return tag("th", tag("bdi", text), scope="row")
+    if title in ("component", "digest"):
+        kind = "text" if title == "component" else "digest"
+        return tag("td", tag("code", text, dir="ltr"), class_=kind)
+    return tag("td", tag("bdi", text))

@@ -8,15 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 
 from cb_reporters.page.index import ExampleIndex
-from cbcore.results import Counts, EvalResult, EvalRow, RowsBySystem
+from cbcore.results import Counts, EvalResult, EvalRow
 from cbcore.results.causes import Cause, Causes
+from cbcore.store.rows import JoinedRows
 
 _AT_ONCE = 512
 """Rows of one system that are read before those of the next; a store keeps as many together."""
 
 
 class Survey:
-    """What is known of the rows of a result that were read.
+    """Counts, causes of failures and an index of the rows of a result that were read.
 
     `unscored` counts, by dataset, those that lack the main score for no reason of their own:
     nothing that gives it was asked about them.
@@ -83,7 +84,7 @@ class Survey:
 
     def _place(self, result: EvalResult, parts: Mapping[str, Sequence[EvalRow]]) -> None:
         """Note where the rows of each system begin, which moves while those before it grow."""
-        if isinstance(result.rows, RowsBySystem):
+        if isinstance(result.rows, JoinedRows):
             begins = accumulate(map(len, parts.values()), initial=0)
             for system, start in zip(parts, begins, strict=False):
                 if (number := self.index.systems.get(system)) is not None:
@@ -110,15 +111,15 @@ class Survey:
             self._without_cost.add(row.system)
 
     def counts(self) -> dict[str, Counts]:
-        """As `EvalResult.counts` of the main score."""
+        """The counts of the main score, like `EvalResult.counts`."""
         return {system: Counts(*numbers) for system, numbers in self._counts.items()}
 
     def causes(self) -> list[Cause]:
-        """As `causes_of`."""
+        """The causes of failures, like `causes_of`."""
         return self._causes.group()
 
     def mean_costs(self) -> dict[str, float]:
-        """What an example costs, of the systems all of whose rows tell it."""
+        """The mean cost of an example, for systems whose rows all have a cost."""
         return {
             system: math.fsum(costs) / len(costs)
             for system, costs in self._costs.items()
@@ -128,7 +129,4 @@ class Survey:
 
 def _parts(result: EvalResult) -> dict[str, Sequence[EvalRow]]:
     """The rows that stand together, by their system; those that do not by no name."""
-    rows = result.rows
-    if isinstance(rows, RowsBySystem):
-        return {part[0].system: part for part in rows.parts if part}
-    return {"": rows}
+    return result.rows_by_system() if isinstance(result.rows, JoinedRows) else {"": result.rows}

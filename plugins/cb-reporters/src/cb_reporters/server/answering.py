@@ -26,7 +26,7 @@ _PAGE_POLICY = "frame-ancestors 'none'; base-uri 'none'"
 
 @attrs.frozen
 class Answer:
-    """What is sent back."""
+    """The answer to a request."""
 
     body: str
     kind: str = HTML

@@ -64,9 +64,9 @@ def command(settings: Settings, /, run: str, example: str | None, **chosen: Any)
     _check(example, chosen)
     result = open_run(run, chosen["cache_dir"])
     names = [known_system(result, name) for name in chosen["systems"]] or None
-    found = _choose(result, example, names, chosen)
+    keys, total = _choose(result, example, names, chosen)
     paint = Paint.of_output()
-    if not found.keys:
+    if not keys:
         paint.echo("no example fits")
         return
     score = chosen["score"] or result.config.get("score_field")
@@ -75,7 +75,7 @@ def command(settings: Settings, /, run: str, example: str | None, **chosen: Any)
     if opens:
         look = Look(paint, chosen["full"], score)
         shown = names or _compared(result, chosen)
-        for position, one in enumerate(looked_up(result, found.keys)):
+        for position, one in enumerate(looked_up(result, keys)):
             if position:
                 paint.echo("\n")
             for line in look.lines(one, shown):
@@ -84,11 +84,11 @@ def command(settings: Settings, /, run: str, example: str | None, **chosen: Any)
         systems = names or result.systems
         if len(systems) > 1:
             paint.echo(paint(f"{score or 'score'} of {', '.join(systems)}:", "faint"))
-        for one in looked_up(result, found.keys):
+        for one in looked_up(result, keys):
             paint.echo(listed(one, score, paint, systems))
-    if found.total > len(found.keys):
+    if total > len(keys):
         option = "--worst" if chosen["worst"] else "-n"
-        told = f"{len(found.keys):,} of {found.total:,} examples; {option} shows more"
+        told = f"{len(keys):,} of {total:,} examples; {option} shows more"
         paint.echo(f"\n{paint(told, 'faint')}")
 
 

@@ -30,7 +30,7 @@ from cbcore.exceptions import CBError, ConfigError, PluginError, UsageError
 from cbcore.plugins import Catalog
 from cbcore.protocols import Run
 from cbcore.provenance import describe
-from cbcore.results import EvalResult, EvalRow, RowsBySystem, Section
+from cbcore.results import EvalResult, EvalRow, Section
 from cbcore.settings import RunSettings
 from cbcore.stats import Units
 
@@ -135,7 +135,7 @@ class SuiteRun:
 
     def cb_summarize(self, run: Run, result: EvalResult) -> Section:
         """The table of all suites; problems are appended to those of the result."""
-        rows = _group_rows(result)
+        rows = result.rows_by_system()
         lines, problems = self._make_table(rows, self._find_failures(run, rows))
         result.problems += problems
         columns = dict(COLUMNS)
@@ -248,11 +248,3 @@ def _unscored(rows: Mapping[str, Sequence[EvalRow]], tasks: Collection[str]) -> 
         for key in tasks
         if key in reasons
     ]
-
-
-def _group_rows(result: EvalResult) -> dict[str, Sequence[EvalRow]]:
-    """The rows of each system, without reading those on disk."""
-    if not isinstance(result.rows, RowsBySystem):
-        return {**result.rows_by_system()}
-    found = {part[0].system: part for part in result.rows.parts if part}
-    return {system: found.get(system, ()) for system in result.systems}
