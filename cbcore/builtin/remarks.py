@@ -1,4 +1,4 @@
-"""What the reader of a result has to know besides its numbers."""
+"""Remarks that the reader of a result needs besides its numbers."""
 
 from __future__ import annotations
 

@@ -10,10 +10,10 @@ from cbcore.exceptions import RunError
 from cbcore.results import EvalRow
 from cbcore.results.causes import alike
 from cbcore.run.scorers import describe_missing
-from cbcore.settings.run_settings import RunSettings
 
 if TYPE_CHECKING:
     from cbcore.run.pair import Attempt
+    from cbcore.settings.run_settings import RunSettings
 
 SAME_ERRORS = 10
 """A system whose first examples all fail with the same error is stopped after so many."""

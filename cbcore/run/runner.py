@@ -21,7 +21,6 @@ from cbcore.run.finish import describe_end, describe_stop, summarize
 from cbcore.run.limits import ErrorLimit, check_fail_fast
 from cbcore.run.pair import Attempt, Pair
 from cbcore.run.scorers import Scorer
-from cbcore.settings.run_settings import RunSettings
 from cbcore.store.cache import Cache
 from cbcore.store.database import Store, now
 from cbcore.store.identity import Identities
@@ -31,6 +30,7 @@ from cbcore.tokens import TokenCounter
 
 if TYPE_CHECKING:
     from cbcore.run.workers import Workers
+    from cbcore.settings.run_settings import RunSettings
 
 
 class Runner:
@@ -287,7 +287,8 @@ class Runner:
         if self.calls.is_stopped:
             return outputs
         benchmark = Benchmark("call_again", list(examples), repeats=1, required=False)
-        whole = Examples(benchmark, set(), RunSettings(), self.warn)
+        unlimited = type(self.settings)()
+        whole = Examples(benchmark, set(), unlimited, self.warn)
         pair = Pair(self, system, whole, workers=self._open_workers(system))
         try:
             self._collect([deque([pair])], lambda row, attempt: outputs.append(attempt.output))

@@ -12,8 +12,8 @@ from cb_datasets import benchmark, dataset
 from cb_suites import folders
 from cb_suites.engine import GroupNode, SuiteManager
 from cb_suites.engine.formats import make_format
-from cb_suites.engine.prompts import DocumentReader
 from cb_suites.engine.scoring import ReadAnswer
+from cb_suites.engine.task import Task
 
 NAMES = (
     *("mmlu", "bbh", "longbench", "context-core", "demo"),
@@ -226,7 +226,7 @@ def test_mmlu_can_be_asked_in_any_format(data_dir, monkeypatch, suffix, prompt):
     folder = data_dir({"mmlu/anatomy_test.jsonl": exam(1)})
     monkeypatch.setenv("CB_DATA_DIR", folder)
     (leaf,) = SuiteManager().load(f"mmlu::mmlu_anatomy{suffix}").leaves()
-    (document,) = (DocumentReader(leaf.config).read(d) for d in dataset("mmlu", "anatomy"))
+    (document,) = (Task.of(leaf.config).values.read(d) for d in dataset("mmlu", "anatomy"))
     assert make_format(leaf.config.format).ask(document) == prompt
     assert document.answers == ("one",)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cbcore.cli.kit import Settings, cache_option, pass_settings, shared_options
+from cbcore.cli.kit import cache_option, shared_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,8 +41,7 @@ if TYPE_CHECKING:
 @cache_option
 @click.option("--full", is_flag=True, help="Long texts whole.")
 @shared_options
-@pass_settings
-def command(settings: Settings, /, run: str, example: str | None, **chosen: Any) -> None:
+def command(run: str, example: str | None, **chosen: Any) -> None:
     """Show examples of a RUN: question, gold, each response, and what was dropped of the context.
 
     RUN is the id of a saved run or its beginning, `latest`, or a saved result. With neither an
@@ -60,7 +59,6 @@ def command(settings: Settings, /, run: str, example: str | None, **chosen: Any)
     from cb_reporters.show.painting import Paint
     from cbcore.api import open_run
 
-    settings.configure_logging()
     _check(example, chosen)
     result = open_run(run, chosen["cache_dir"])
     names = [known_system(result, name) for name in chosen["systems"]] or None

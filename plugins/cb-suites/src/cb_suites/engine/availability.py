@@ -11,9 +11,9 @@ import attrs
 
 from cb_suites.engine.formats import make_format
 from cb_suites.engine.locating import LOCAL_FORMATS
+from cb_suites.engine.metrics import BY_DEFAULT
 from cb_suites.engine.model import TaskConfig
-from cb_suites.engine.running import format_name
-from cb_suites.harness.metrics import BY_DEFAULT
+from cb_suites.engine.task import format_name
 from cbcore.components import Component
 from cbcore.exceptions import CBError, UnknownComponentError
 from cbcore.names import hint

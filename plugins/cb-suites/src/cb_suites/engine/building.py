@@ -149,7 +149,7 @@ class TreeBuilder:
         """The error for a name that is defined nowhere."""
         near = self._inside_groups(name, where)
         near = near or near_matches(name, self.index.names())
-        meant = suggest(name, near, most=5)
+        meant = suggest(name, near, most=3)
         hint = f"{meant} `cb list tasks`, `groups` and `tags` show what there is".lstrip()
         broken = [str(path) for path in self.index.unreadable]
         if broken:

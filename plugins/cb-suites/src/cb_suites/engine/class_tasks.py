@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from cb_suites.engine.harness import ProcessResults
+from cb_suites.engine.metric_scoring import ProcessResults
 from cb_suites.engine.model import TaskConfig
 from cb_suites.engine.trust import check_given
 from cbcore.boundary import at_boundary

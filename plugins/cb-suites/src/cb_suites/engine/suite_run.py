@@ -16,14 +16,12 @@ from typing import Any
 import attrs
 
 from cb_suites.engine.documents import functions_in
-from cb_suites.engine.harness import ProcessResults
-from cb_suites.engine.harness_tasks import HarnessMaker
 from cb_suites.engine.manager import shipped_path
+from cb_suites.engine.metric_scoring import TEXT, MetricScorer, ProcessResults
 from cb_suites.engine.model import Selection, TaskConfig
 from cb_suites.engine.selecting import select
 from cb_suites.engine.tables import SuiteTable, TaskOutcome, scores_by_row
 from cb_suites.engine.task_benchmarks import TaskMaker
-from cb_suites.harness.scoring import TEXT, HarnessScorer
 from cbcore.assembly import Benchmark, Builder
 from cbcore.components import Component
 from cbcore.exceptions import CBError, ConfigError, PluginError, UsageError
@@ -58,7 +56,7 @@ def add_suites(settings: RunSettings, builder: Builder) -> None:
 
 def _make_benchmarks(run: SuiteRun, settings: RunSettings, builder: Builder) -> list[Benchmark]:
     """The benchmarks of all tasks that can run. Raises `UsageError` if none can."""
-    maker = TaskMaker(settings, builder, HarnessMaker(settings, builder))
+    maker = TaskMaker(settings, builder)
     benchmarks: list[Benchmark] = []
     first_error, place = None, ""
     for leaf in run.selection.leaves():
@@ -235,7 +233,7 @@ def _unscored(rows: Mapping[str, Sequence[EvalRow]], tasks: Collection[str]) -> 
     """Of which tasks `process_results` left rows without a score, of how many, and why."""
     reasons: dict[str, list[str]] = {}
     n_rows: Counter[str] = Counter()
-    scorers = (ProcessResults.name, HarnessScorer.base_name)
+    scorers = (ProcessResults.name, MetricScorer.base_name)
     for row in itertools.chain.from_iterable(rows.values()):
         n_rows[row.dataset] += row.error is None
         for name, reason in row.missing.items():
