@@ -21,7 +21,7 @@ from cb_openai.settings import Access, Limits
 from cb_openai.streams import ASSEMBLIES
 from cbcore.binding import by_field
 from cbcore.json_data import to_json
-from cbcore.secrets import is_secret_name, remember
+from cbcore.secrets import Secret, is_secret_name
 from cbcore.timing import waiting
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class ChatClient:
         self._headers |= own_headers
         for name, value in own_headers.items():
             if is_secret_name(name):
-                remember(value)
+                Secret(value, parts=(value, *value.split()[-1:]))  # which is remembered
         self._was_reached = False
         self._lines: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Line]
         self._lines = weakref.WeakKeyDictionary()
