@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -219,9 +220,14 @@ def _quote(value: Any) -> str:
     return text if whole and text == _unquote(text.strip()) else _in_quotes(text)
 
 
-def parse_output(text: str) -> tuple[Spec, str | None]:
-    """Read `FORMAT[=FILE]`, where the format may have parameters: `html:max_rows=50=FILE`."""
+def parse_output(text: str) -> tuple[Spec | None, str | None]:
+    """Read `FORMAT[=FILE]`, where the format may have parameters: `html:max_rows=50=FILE`.
+
+    Without a format, the text is a file whose ending gives the format.
+    """
     head, equals, file = text.partition("=")
+    if not equals and Path(text).suffix and not text.startswith("py:"):
+        return None, text
     if ":" not in head:
         if equals and not file:
             raise _refuse(text, "no file follows the =", hint="write FORMAT or FORMAT=FILE")

@@ -15,6 +15,7 @@ from typing import Any
 __all__ = ("context_twin", "joined_turns", "visible")
 
 _BETWEEN_TURNS = "\n\n"
+_BLANKS = dict.fromkeys(map(ord, "\t\n\r"), " ")
 # Controls, line separators, lone surrogates, and the invisible characters that reorder or hide
 # text. Zero-width joiners stay: emoji and several scripts need them.
 _UNSEEN = re.compile(
@@ -34,6 +35,11 @@ def visible(text: str, *, keep: str = "") -> str:
         return text
 
     return _write_out(text, keep, lambda character: character.encode("unicode_escape").decode())
+
+
+def clean(text: object) -> str:
+    """Any text on one line, safe for a terminal: line breaks and tabs become spaces."""
+    return visible(str(text).translate(_BLANKS))
 
 
 def visible_json(text: str) -> str:

@@ -238,7 +238,7 @@ def describe_type(option: Option) -> str:
     """The values that an option takes."""
     if option.choices:
         return " or ".join(f"`{choice}`" for choice in option.choices)
-    if option.type is object and option.parse:
+    if option.type is object and option.parse and not getattr(option, "kind", ""):
         return " or ".join(f"`{word}`" for word in (option.metavar or "").split("|"))
     bounds = {"at least": option.at_least, "more than": option.above, "at most": option.at_most}
     limits = "".join(f", {word} {n}" for word, n in bounds.items() if n is not None)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from cb_compare.outputs import check_outputs, output_options, write_outputs
-from cbcore.cli.kit import Settings, cache_option, pass_settings, shared_options
+from cbcore.cli.kit import cache_option, shared_options
 
 
 @click.command(
@@ -47,8 +47,7 @@ from cbcore.cli.kit import Settings, cache_option, pass_settings, shared_options
 @output_options("text, markdown or json")
 @cache_option
 @shared_options
-@pass_settings
-def command(settings: Settings, /, runs: tuple[str, ...], **chosen: Any) -> None:
+def command(runs: tuple[str, ...], **chosen: Any) -> None:
     """Compare the systems of one run with its baseline, or the same systems in two runs.
 
     A RUN is an id, the beginning of only one, `latest`, `latest~1`, or the path of a saved result.
@@ -61,7 +60,6 @@ def command(settings: Settings, /, runs: tuple[str, ...], **chosen: Any) -> None
     from cbcore.api import open_run
     from cbcore.exceptions import UsageError
 
-    settings.configure_logging()
     if len(runs) > 2:
         raise UsageError(f"{len(runs)} runs were named", hint="name one, or two to compare")
     if len(runs) == 2 and (chosen["baseline"] is not None or chosen["all_pairs"]):

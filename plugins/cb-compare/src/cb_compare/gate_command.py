@@ -10,10 +10,8 @@ import click
 
 from cb_compare.outputs import check_outputs, output_options, write_outputs
 from cbcore.cli.kit import (
-    Settings,
     cache_option,
     clean,
-    pass_settings,
     shared_options,
     tool_table,
 )
@@ -49,8 +47,7 @@ def _rule_option(flag: str, example: str, told: str) -> Callable[..., Any]:
 @output_options("text, markdown, junit or json")
 @cache_option
 @shared_options
-@pass_settings
-def command(settings: Settings, /, run: str, outputs: tuple[str, ...], **chosen: Any) -> None:
+def command(run: str, outputs: tuple[str, ...], **chosen: Any) -> None:
     """Hold a run to rules, and exit with 9 when one is broken.
 
     Rules are given by flags, in [tool.cb.gate] of pyproject.toml, or in a YAML file. RUN and the
@@ -61,7 +58,6 @@ def command(settings: Settings, /, run: str, outputs: tuple[str, ...], **chosen:
     from cbcore.api import open_run
     from cbcore.exceptions import ConfigError, GateError
 
-    settings.configure_logging()
     wanted = check_outputs(outputs, FORMATS, as_json=chosen["as_json"])
     where = chosen["rules"] or _TABLE
     data: Any = read_file(where) if chosen["rules"] else tool_table().get("gate", {})
