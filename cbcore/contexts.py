@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from hashlib import blake2b
 from typing import Any
 
 from cbcore.texts import rewrite_twin
@@ -86,9 +87,10 @@ def find_unreadable(given: Mapping[str, Any], output: Mapping[str, Any]) -> str 
     """Why the context that an output returns cannot be read; None if it can be read."""
     for form in FORMS:
         value = output.get(form)
-        if value is None or is_readable(form, value) or is_same(value, given.get(form)):
+        if value is given.get(form) or value is None or is_readable(form, value):
             continue
-        return f"returned {form!r} as {type(value).__name__}, not as {_READABLE[form]}"
+        if not is_same(value, given.get(form)):
+            return f"returned {form!r} as {type(value).__name__}, not as {_READABLE[form]}"
     return None
 
 
@@ -106,8 +108,9 @@ def history_of(example: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def has_field(fields: Mapping[str, Any], field: str) -> bool:
     """Whether a field has a value; a `context` may have any of its forms."""
-    if field != "context":
-        return fields.get(field) is not None
+    value = fields.get(field)
+    if field != "context" or isinstance(value, str):
+        return value is not None
     return any(is_readable(form, fields.get(form)) for form in FORMS)
 
 
@@ -172,9 +175,9 @@ def is_same(value: Any, other: Any) -> bool:
 
 
 def content_of(message: Mapping[str, Any]) -> str:
-    """The text of a message. An image, a recording or a file is its type, as `[image_url]`.
+    """The text of a message; tool calls, and other parts that are not text, as JSON.
 
-    Tool calls, and other parts that are not text, are JSON.
+    An image, a recording or a file is its type and a digest of it, as in `[image_url 1f0c3a9b]`.
     """
     content = message.get("content")
     parts = content if isinstance(content, list | tuple) else [content]
@@ -182,7 +185,8 @@ def content_of(message: Mapping[str, Any]) -> str:
     for part in (*parts, message.get("tool_calls") or None):
         text = part.get("text") if isinstance(part, Mapping) else part
         if is_media(part):
-            text = f"[{part.get('type')}]"
+            digest = blake2b(_write_json(part).encode("utf-8", "replace"), digest_size=4)
+            text = f"[{part['type']} {digest.hexdigest()}]"
         if part is not None:
             texts.append(text if isinstance(text, str) else _write_json(part))
     return _BETWEEN.join(texts)
