@@ -7,7 +7,7 @@ import functools
 import importlib
 import operator
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -389,6 +389,23 @@ class Built:
     def emits(self) -> tuple[str, ...]:
         """The scores that an evaluator declares."""
         return tuple(self.get("emits") or ())
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether a system is awaited."""
+        return hasattr(self.value, "aprocess")
+
+    @property
+    def endpoints(self) -> frozenset[str]:
+        """The endpoints that a system waits for; none if it computes here."""
+        return frozenset(getattr(self.value, "endpoints", None) or ())
+
+    @property
+    def max_cost(self) -> Callable[[Mapping[str, Any]], Any] | None:
+        """The most that a call may cost, by its example, as a component declares it."""
+        declared: Callable[[Mapping[str, Any]], Any] | None
+        declared = getattr(self.value, "max_cost", None)
+        return declared
 
     def get(self, field: str) -> Any:
         """The value of a descriptive field: of the object, or else of its component."""

@@ -87,9 +87,10 @@ def find_unreadable(given: Mapping[str, Any], output: Mapping[str, Any]) -> str 
     """Why the context that an output returns cannot be read; None if it can be read."""
     for form in FORMS:
         value = output.get(form)
-        if value is None or is_readable(form, value) or is_same(value, given.get(form)):
+        if value is given.get(form) or value is None or is_readable(form, value):
             continue
-        return f"returned {form!r} as {type(value).__name__}, not as {_READABLE[form]}"
+        if not is_same(value, given.get(form)):
+            return f"returned {form!r} as {type(value).__name__}, not as {_READABLE[form]}"
     return None
 
 
@@ -107,8 +108,9 @@ def history_of(example: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def has_field(fields: Mapping[str, Any], field: str) -> bool:
     """Whether a field has a value; a `context` may have any of its forms."""
-    if field != "context":
-        return fields.get(field) is not None
+    value = fields.get(field)
+    if field != "context" or isinstance(value, str):
+        return value is not None
     return any(is_readable(form, fields.get(form)) for form in FORMS)
 
 

@@ -21,8 +21,7 @@ __all__: tuple[str, ...] = ()  # for the runs of cb
 
 def declare_cost(component: Built, example: Mapping[str, Any]) -> Cost | None:
     """What a component declares that a call may cost. Raises `RunError` for anything else."""
-    declare = getattr(component.value, "max_cost", None)
-    if declare is None:
+    if (declare := component.max_cost) is None:
         return None
     with contained() as attempt:
         cost = declare(example)

@@ -43,19 +43,11 @@ def _list_problems(run: Runner) -> Iterator[str]:
     losses = [is_repeated for workers in run.workers.values() for is_repeated in workers.losses]
     if losses:
         yield f"{len(losses)} workers were lost, and {sum(losses)} calls were repeated"
-    ids, uncounted = set(), set()
-    for rows in run.rows.values():
-        for row in rows:
-            ids.add(str(row.example_id))
-            if UNCOUNTED in row.metadata:
-                uncounted.add((row.dataset, row.example_id))
+    all_rows = (row for rows in run.rows.values() for row in rows)
+    uncounted = {(row.dataset, row.example_id) for row in all_rows if UNCOUNTED in row.metadata}
     if uncounted:
         examples = "1 example" if len(uncounted) == 1 else f"{len(uncounted):,} examples"
         yield f"tokens of images, audio and files are unknown and not counted, in {examples}"
-    is_whole = len(run.settings.select) == 1 and not run.calls.is_stopped
-    for example_id in (run.settings.examples or ()) if is_whole else ():
-        if example_id not in ids:
-            yield f"no example has the id {example_id!r}"
 
 
 def _warn_of_settings(run: Runner) -> None:

@@ -71,8 +71,7 @@ class CostModel:
     @property
     def may_cost(self) -> bool:
         """Whether the component asks for money as far as it declares that."""
-        value = self.component.value
-        return hasattr(value, "max_cost") or bool(getattr(value, "endpoints", ()))
+        return self.component.max_cost is not None or bool(self.component.endpoints)
 
 
 @attrs.define(eq=False, repr=False)
