@@ -26,8 +26,6 @@ from cbcore.store.database import digest
 if TYPE_CHECKING:
     from cbcore.settings.run_settings import RunSettings
 
-__all__ = ("NumberedExample",)
-
 _ATOMS = frozenset({str, int, float, bool, type(None), bytes})
 _SOMETHING_TO_WORK_ON = (*FORMS, "question", "turns")
 

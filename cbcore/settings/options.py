@@ -22,8 +22,6 @@ import attrs
 from cbcore.exceptions import CBError, UsageError
 from cbcore.specs import Spec
 
-__all__ = ("options_of",)
-
 _TYPES: dict[Any, tuple[Any, str]] = {
     int: (Integral, "int"),
     float: (Real, "int or float"),
