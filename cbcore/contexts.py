@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from hashlib import blake2b
 from typing import Any
 
 from cbcore.texts import rewrite_twin
@@ -174,9 +175,9 @@ def is_same(value: Any, other: Any) -> bool:
 
 
 def content_of(message: Mapping[str, Any]) -> str:
-    """The text of a message. An image, a recording or a file is its type, as `[image_url]`.
+    """The text of a message; tool calls, and other parts that are not text, as JSON.
 
-    Tool calls, and other parts that are not text, are JSON.
+    An image, a recording or a file is its type and a digest of it, as in `[image_url 1f0c3a9b]`.
     """
     content = message.get("content")
     parts = content if isinstance(content, list | tuple) else [content]
@@ -184,7 +185,8 @@ def content_of(message: Mapping[str, Any]) -> str:
     for part in (*parts, message.get("tool_calls") or None):
         text = part.get("text") if isinstance(part, Mapping) else part
         if is_media(part):
-            text = f"[{part.get('type')}]"
+            digest = blake2b(_write_json(part).encode("utf-8", "replace"), digest_size=4)
+            text = f"[{part['type']} {digest.hexdigest()}]"
         if part is not None:
             texts.append(text if isinstance(text, str) else _write_json(part))
     return _BETWEEN.join(texts)

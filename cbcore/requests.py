@@ -79,5 +79,6 @@ def _find_texts(*fields: Mapping[str, Any]) -> dict[str, str]:
             found[blake2b(content, digest_size=8).hexdigest()] = value
         return value
 
-    to_json_safe([(context_of(one), *map(one.get, _FIELDS)) for one in fields], replace=note)
+    values = [value for one in fields for value in (context_of(one), *map(one.get, _FIELDS))]
+    to_json_safe([value for value in values if value is not None], replace=note)
     return found

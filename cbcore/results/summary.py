@@ -17,6 +17,7 @@ from cbcore.results.verdicts import (
     allow_for_choice,
     compare_systems,
     find_ties,
+    format_too_few,
 )
 from cbcore.stats import Estimate, Measured, Units
 from cbcore.stats.estimates import FEW_CLUSTERS, FEWEST_UNITS
@@ -190,19 +191,13 @@ def _add_estimates(
 
 def _few_clusters(estimates: Estimates, units: Mapping[str, Units]) -> list[str]:
     """A remark if intervals, or tests, rest on few clusters."""
-    counts = [
-        estimate.clusters
-        for system, of_system in estimates.items()
-        if units[system].clustered
-        for estimate in of_system.values()
-        if estimate.clusters is not None
-    ]
-    fewest = min(counts, default=FEW_CLUSTERS)
+    clustered = (of for system, of in estimates.items() if units[system].clustered)
+    counts = (estimate.clusters for of_system in clustered for estimate in of_system.values())
+    fewest = min((count for count in counts if count is not None), default=FEW_CLUSTERS)
     if fewest >= FEW_CLUSTERS:
         return []
     if fewest < FEWEST_UNITS:
-        why = f"too few independent sources to test ({fewest}; at least {FEWEST_UNITS} needed)"
-        return [f"{why}: no system is marked as best or as a tie"]
+        return [f"{format_too_few(0, fewest)}: no system is marked as best or as a tie"]
     return [f"intervals rest on {fewest} clusters; with fewer than {FEW_CLUSTERS} they are rough"]
 
 

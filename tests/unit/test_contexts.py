@@ -36,7 +36,7 @@ CALL = {"role": "assistant", "content": None, "tool_calls": [{"function": {"name
         ({"messages": [CALL]}, 'assistant: [{"function": {"name": "f"}}]'),
         (
             {"messages": [{"content": [{"type": "text", "text": "a"}, IMAGE]}]},
-            "user: a\n\n[image_url]",
+            "user: a\n\n[image_url 8df4648b]",
         ),
         ({"messages": ["a"]}, None),
         ({"context": {"a": 1}}, None),

@@ -37,7 +37,7 @@ def quantile_of(values: Sequence[float], quantile: float) -> Estimate | None:
     return Estimate(value, None, len(ordered), interval=interval, method=method)
 
 
-def clustered_quantile_of(
+def quantile_of_clusters(
     values: Sequence[float], quantile: float, groups: Sequence[Hashable], *, n: int
 ) -> Estimate | None:
     """The same as `quantile_of`, with correlated values in groups; `n` is the number of examples.
@@ -106,7 +106,7 @@ class QuantileTerms(Terms):
         x = self.select(self.x)
         if groups is None or n is None:
             return quantile_of(x, self.quantile)
-        return clustered_quantile_of(x, self.quantile, groups, n=n)
+        return quantile_of_clusters(x, self.quantile, groups, n=n)
 
 
 def measured_quantile(values: Sequence[float], quantile: float) -> Measured:

@@ -134,11 +134,11 @@ def attribute(
             continue
         baseline = full.get(reader.digest or system, answering if reader.is_alone else None)
         if baseline != system:
-            found.append(_attributed(system, reader, baseline, seen))
+            found.append(_attribute_system(system, reader, baseline, seen))
     return found
 
 
-def _attributed(
+def _attribute_system(
     system: str, reader: _Reader, baseline: str | None, seen: Mapping[str, _Seen]
 ) -> Attribution:
     if baseline is None:

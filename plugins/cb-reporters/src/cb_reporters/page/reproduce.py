@@ -1,4 +1,4 @@
-"""How the numbers came about, and how to get them again: chains spelt out, versions, a command."""
+"""How the numbers came about, and how to get them again: chains format_component out, versions, a command."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _ALL_OR_NONE = ("evaluators", "metrics")
 _GIVEN_IN_PYTHON = "given in Python"
 
 
-def used_in(result: EvalResult, scores: set[str]) -> list[dict[str, str]]:
+def list_used(result: EvalResult, scores: set[str]) -> list[dict[str, str]]:
     """Every component that took part: gave something, by what the result says or its rows show.
 
     Of evaluators, those with one of the `scores` of the rows. Last come options of plugins.
@@ -70,17 +70,17 @@ def _used(kind: str, record: Mapping[str, Any]) -> dict[str, str]:
     return {
         "kind": kind,
         "name": str(record.get("name") or ""),
-        "component": spelt(record),
+        "component": format_component(record),
         "from": ", ".join(filter(None, sources)),
         "digest": str(record.get("digest") or "")[:12],
     }
 
 
-def spelt(record: Mapping[str, Any]) -> str:
+def format_component(record: Mapping[str, Any]) -> str:
     """A component with all its parameters, as one would ask for it; a chain by its stages."""
     stages = record.get("stages")
     if stages:
-        return " | ".join(spelt(stage) for stage in stages)
+        return " | ".join(format_component(stage) for stage in stages)
     params = record.get("params")
     given = dict(params) if isinstance(params, Mapping) else {}
     name = str(record.get("component") or record.get("name") or "")
@@ -143,7 +143,9 @@ def _specs(config: Mapping[str, Any], kind: str) -> Iterator[str]:
     records = components(config, kind)
     asked = [_spec(record) for record in records]
     if kind in _ALL_OR_NONE and any(asked):
-        asked = [spec or spelt(record) for spec, record in zip(asked, records, strict=True)]
+        asked = [
+            spec or format_component(record) for spec, record in zip(asked, records, strict=True)
+        ]
     usual = _defaults().get(kind.removesuffix("s"))
     yield from (spec for spec in asked if spec is not None and spec != usual)
 
@@ -219,9 +221,9 @@ def _filter(wanted: Any) -> str:
 
 
 def reproduce_section(result: EvalResult, scores: set[str]) -> Markup | None:
-    """Facts, the command, and every component spelt out; nothing that is not there."""
+    """Facts, the command, and every component format_component out; nothing that is not there."""
     facts = environment_of(result.config)
-    used = used_in(result, scores)
+    used = list_used(result, scores)
     if not facts and not used:
         return None
     settings = [

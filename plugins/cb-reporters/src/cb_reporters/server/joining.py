@@ -17,7 +17,7 @@ _MOST_ROWS = 200_000
 """Of both runs, for which metrics are asked again."""
 
 
-def joined(
+def join_results(
     first: EvalResult, second: EvalResult, names: tuple[str, str], *, is_summed_up: bool = True
 ) -> EvalResult:
     """All rows of both, the systems of each called by its run's name as well.

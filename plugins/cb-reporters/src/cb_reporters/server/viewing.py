@@ -49,7 +49,7 @@ class Opened:
         return render(self.result, self.survey, remote=True, live=self.live, version=self.shown)
 
 
-def carried_over(before: EvalResult, now: EvalResult, n_summed_up: int) -> EvalResult:
+def carry_numbers(before: EvalResult, now: EvalResult, n_summed_up: int) -> EvalResult:
     """A result with the numbers of an earlier look, which says so."""
     remark = f"{n_summed_up:,} of {len(now.rows):,} rows are summed up"
     reason = now.config.get("state_reason")
@@ -293,7 +293,7 @@ class Viewed:
         if live and self._glance is not None and run is not None and run.n_summed_up is not None:
             result = self._glance()
             if len(result.rows) < _GROWN * run.n_summed_up:
-                return carried_over(run.result, result, run.n_summed_up), run.n_summed_up
+                return carry_numbers(run.result, result, run.n_summed_up), run.n_summed_up
         result = self._read()
         return result, len(result.rows)
 

@@ -16,7 +16,7 @@ Chosen = tuple[list[Key], int]
 """Examples in the order to be shown, and the number of examples that fit."""
 
 
-def known_system(result: EvalResult, name: str) -> str:
+def find_system(result: EvalResult, name: str) -> str:
     """The system of that name, or the only one whose name has this in it."""
     systems = list(result.summary) or result.systems
     if name in systems:
@@ -95,7 +95,7 @@ def _lowest(measured: Iterable[tuple[float, int, Key]], count: int) -> Chosen:
     return lowest, len(by_key)
 
 
-def looked_up(result: EvalResult, keys: Sequence[Key]) -> Iterator[Example]:
+def read_examples(result: EvalResult, keys: Sequence[Key]) -> Iterator[Example]:
     """These examples with the rows of all systems, in this order."""
     places: dict[Key, dict[str, int]] = {key: {} for key in keys}
     for position, row in enumerate(result.rows):

@@ -54,14 +54,14 @@ def command(run: str, example: str | None, **chosen: Any) -> None:
     cb show latest --cause evidence-dropped --system bm25
     cb show latest sample-03 --full
     """
-    from cb_reporters.show.choosing import known_system, looked_up
+    from cb_reporters.show.choosing import find_system, read_examples
     from cb_reporters.show.looks import Look, listed
     from cb_reporters.show.painting import Paint
     from cbcore.api import open_run
 
     _check(example, chosen)
     result = open_run(run, chosen["cache_dir"])
-    names = [known_system(result, name) for name in chosen["systems"]] or None
+    names = [find_system(result, name) for name in chosen["systems"]] or None
     keys, total = _choose(result, example, names, chosen)
     paint = Paint.of_output()
     if not keys:
@@ -73,7 +73,7 @@ def command(run: str, example: str | None, **chosen: Any) -> None:
     if opens:
         look = Look(paint, chosen["full"], score)
         shown = names or _compared(result, chosen)
-        for position, one in enumerate(looked_up(result, keys)):
+        for position, one in enumerate(read_examples(result, keys)):
             if position:
                 paint.echo("\n")
             for line in look.lines(one, shown):
@@ -82,7 +82,7 @@ def command(run: str, example: str | None, **chosen: Any) -> None:
         systems = names or result.systems
         if len(systems) > 1:
             paint.echo(paint(f"{score or 'score'} of {', '.join(systems)}:", "faint"))
-        for one in looked_up(result, keys):
+        for one in read_examples(result, keys):
             paint.echo(listed(one, score, paint, systems))
     if total > len(keys):
         option = "--worst" if chosen["worst"] else "-n"
@@ -114,7 +114,7 @@ def _choose(
     result: EvalResult, example: str | None, names: list[str] | None, chosen: dict[str, Any]
 ) -> Chosen:
     from cb_reporters.show import choosing
-    from cb_reporters.show.choosing import known_system
+    from cb_reporters.show.choosing import find_system
 
     dataset = chosen["dataset"]
 
@@ -131,7 +131,7 @@ def _choose(
         caused = _with_cause(result, chosen["cause"])
         return choosing.first(result, chosen["limit"], lambda row: caused(row) and keep(row))
     if chosen["lost_by"] is not None:
-        loser, keeper = (known_system(result, chosen[side]) for side in ("lost_by", "kept_by"))
+        loser, keeper = (find_system(result, chosen[side]) for side in ("lost_by", "kept_by"))
         score = _score(result, chosen)
         return choosing.lost(result, chosen["limit"], score, loser, keeper, dataset)
     if chosen["worst"]:
@@ -165,11 +165,11 @@ def _with_cause(result: EvalResult, cause: str) -> Callable[[EvalRow], bool]:
 
 
 def _compared(result: EvalResult, chosen: dict[str, Any]) -> list[str] | None:
-    from cb_reporters.show.choosing import known_system
+    from cb_reporters.show.choosing import find_system
 
     if chosen["lost_by"] is None:
         return None
-    return [known_system(result, chosen[side]) for side in ("lost_by", "kept_by")]
+    return [find_system(result, chosen[side]) for side in ("lost_by", "kept_by")]
 
 
 def _score(result: EvalResult, chosen: dict[str, Any]) -> str:
