@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import attrs
 
@@ -22,15 +22,6 @@ _ANYTHING = inspect.Signature(
 )
 
 
-class Parameter(NamedTuple):
-    """One parameter of a component's factory."""
-
-    name: str
-    type: str
-    required: bool
-    default: Any = None
-
-
 def signature_of(target: Callable[..., Any]) -> inspect.Signature:
     """The call signature with annotations resolved where possible.
 
@@ -42,21 +33,13 @@ def signature_of(target: Callable[..., Any]) -> inspect.Signature:
     return _ANYTHING
 
 
-def parameters_of(target: Callable[..., Any]) -> list[Parameter]:
+def parameters_of(target: Callable[..., Any]) -> list[inspect.Parameter]:
     """The parameters of a factory, in order, without `*args` and `**kwargs`."""
-    return [
-        Parameter(
-            name=p.name,
-            type=_format_type(p.annotation),
-            required=p.default is p.empty,
-            default=None if p.default is p.empty else p.default,
-        )
-        for p in signature_of(target).parameters.values()
-        if p.kind not in _VARIABLE
-    ]
+    return [p for p in signature_of(target).parameters.values() if p.kind not in _VARIABLE]
 
 
-def _format_type(annotation: Any) -> str:
+def format_type(annotation: Any) -> str:
+    """A type as `cb info` shows it, without marks and modules."""
     if hasattr(annotation, "__metadata__"):  # `Annotated`: the notes are not for readers
         annotation = annotation.__origin__
     if annotation is inspect.Parameter.empty:

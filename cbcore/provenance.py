@@ -25,7 +25,7 @@ def describe(
     owner: Owner | None = None,
     given: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """What a result records of one component: who made it, which version, which parameters.
+    """The record of one component in a result: its owner, version and parameters.
 
     `component` is the one it was made from; the user's own objects are described by class.
     `given` are the arguments it was made with, which an object need not show by itself.

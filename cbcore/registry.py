@@ -68,7 +68,7 @@ class Registry:
         return sorted({c.name for c in default_catalog().components(_kind(kind))})
 
     def registered(self, kind: str | None = None) -> tuple[Component, ...]:
-        """What was registered by hand, in order."""
+        """Components that were registered by hand, in order."""
         found = tuple(components.registered.values())
         if kind is None:
             return found

@@ -231,21 +231,19 @@ class Builder:
         elif kind == "evaluator":
             spec, mapping = split_columns(spec, signature)
             mapping = {k: str(v) if isinstance(v, int | float) else v for k, v in mapping.items()}
-        plain = own.from_function(kind, spec, target, extra) if is_own else None
-        new_name = None
-        takes_name = "name" in signature.parameters
-        if plain is None and not takes_name and self.catalog.kind(kind).is_tested:
-            params = dict(spec.params)
-            new_name = params.pop("name", None)
-            spec = attrs.evolve(spec, params=params)
         broken = functools.partial(PluginContractError, owner)
         with at_boundary(f"making the {kind} {spec.name!r}", broken):
-            if plain is None:
+            made = own.from_function(kind, spec, target, extra) if is_own else None
+            new_name = None
+            if made is None:
+                takes_name = "name" in signature.parameters
+                if not takes_name and self.catalog.kind(kind).is_tested:
+                    params = dict(spec.params)
+                    new_name = params.pop("name", None)
+                    spec = attrs.evolve(spec, params=params)
                 bound = binding.bind(spec, target, extra=extra)
-                value = bound.make()
-                given = bound.arguments
-            else:
-                value, given = plain
+                made = bound.make(), bound.arguments
+            value, given = made
             if kind == "dataset":
                 value = layout.apply(read_table(value), spec.name)
             elif mapping:
@@ -363,20 +361,23 @@ class Builder:
 
         A broken one is only reported. See `Component.joins`.
         """
+        policy = self.catalog.policy
+        check_evaluators(policy, self.catalog.components("evaluator"))
         main_score = (dataset and dataset.main_score) or self.score_of_task(tasks)
-        plugin = dataset.component.plugin if dataset and dataset.component else None
-        enabled = self.catalog.policy.automatic
-        check_evaluators(self.catalog.policy, self.catalog.components("evaluator"))
+        joins = functools.partial(
+            Component.joins,
+            tasks=tasks,
+            main_score=main_score,
+            plugin=dataset.component.plugin if dataset and dataset.component else None,
+            enabled=policy.automatic,
+        )
         parts = []
-        for component in self._find_joining(
-            "evaluator",
-            lambda c: c.joins(tasks, main_score=main_score, plugin=plugin, enabled=enabled),
-        ):
+        for component in self._find_joining("evaluator", joins):
             try:
                 parts.append(self._build_unnamed("evaluator", component))
             except MissingExtraError as error:
                 emits = self.catalog.describe(component).emits
-                if self.catalog.policy.strict or main_score in emits:
+                if policy.strict or main_score in emits:
                     raise
                 self.warn(f"left out: {error.message} ({error.hint})")
         return parts

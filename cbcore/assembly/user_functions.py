@@ -21,8 +21,8 @@ _ROLES: dict[str, tuple[str, str, int]] = {
     "reporter": ("render", "", 1),
     "tokenizer": ("count", "", 1),
 }
-"""What a plain function of a kind is: the method it replaces, plain and awaited, and how many
-arguments that is handed."""
+"""Plain functions by kind: the method that one replaces, plain and awaited, and how many arguments
+the method gets."""
 
 
 class FromFunction:

@@ -16,7 +16,6 @@ from cbcore.texts import clean
 
 if TYPE_CHECKING:
     from cbcore.components import Component
-    from cbcore.introspection import Parameter
     from cbcore.plugins import Catalog
 
 json_flag = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
@@ -164,7 +163,7 @@ def _load_own_code(catalog: Catalog, path: str, kind: str | None) -> Component:
 
 def _record_fully(catalog: Catalog, component: Component, asked_as: str) -> dict[str, Any]:
     from cbcore.assembly.user_functions import list_handed
-    from cbcore.introspection import parameters_of
+    from cbcore.introspection import format_type, parameters_of
     from cbcore.json_data import to_json_safe
 
     target = component.load()
@@ -182,18 +181,20 @@ def _record_fully(catalog: Catalog, component: Component, asked_as: str) -> dict
     record["parameters"] = [
         {
             "name": parameter.name,
-            "type": parameter.type,
-            "required": parameter.required,
-            "default": to_json_safe(parameter.default),
+            "type": format_type(parameter.annotation),
+            "required": parameter.default is parameter.empty,
+            "default": None
+            if parameter.default is parameter.empty
+            else to_json_safe(parameter.default),
         }
         for parameter in parameters
     ]
-    record["example"] = _make_example(catalog, component, asked_as, parameters)
+    record["example"] = _make_example(catalog, component, asked_as, record["parameters"])
     return record
 
 
 def _make_example(
-    catalog: Catalog, component: Component, asked_as: str, parameters: list[Parameter]
+    catalog: Catalog, component: Component, asked_as: str, parameters: list[dict[str, Any]]
 ) -> str:
     """A command that uses the component: offline if possible."""
     kind = catalog.kind(component.kind)
@@ -203,8 +204,8 @@ def _make_example(
     own = getattr(component.load(), "example", None)
     if isinstance(own, str):
         spec = shlex.quote(own)
-    elif parameters and parameters[0].required and not kind.is_value:
-        spec += f":{parameters[0].name.upper()}"
+    elif parameters and parameters[0]["required"] and not kind.is_value:
+        spec += f":{parameters[0]['name'].upper()}"
     elif kind.name == "dataset" and "sample" in component.configs:
         spec += ":sample"
     elif kind.name == "reporter" and component.extension not in ("", "txt"):

@@ -130,9 +130,11 @@ class Catalog:
         }
         """Each entry-point group with the offer in it: hook modules, or components of a kind."""
         with_kinds = (_read_plugin(one, self.groups) for one in [*distributions, *kinds_from])
-        offered = [c for plugin in with_kinds for c in plugin.components if c.kind == "kind"]
-        self._kinds = {c.name: c for c in reversed(offered) if c.name not in KINDS}
-        self.kinds: tuple[str, ...] = (*KINDS, *sorted(self._kinds))
+        self._kinds: dict[str, Component] = {}
+        for component in (one for plugin in with_kinds for one in plugin.components):
+            if component.kind == "kind" and component.name not in KINDS:
+                self._kinds.setdefault(component.name, component)
+        self.kinds: tuple[str, ...] = (*KINDS, *self._kinds)
         self.groups |= {f"cb.{names.plural(kind)}": kind for kind in self._kinds}
         self.plugins = self._make_plugins(distributions)
         self.descriptions = Descriptions()

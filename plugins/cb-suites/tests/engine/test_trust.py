@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from cb_suites.engine.untrusted import UntrustedSource
 from cbcore.binding import FileName, Trusted, bind, by_field, check_parameters, make
 from cbcore.exceptions import ConfigError
-from cbcore.introspection import parameters_of
+from cbcore.introspection import format_type, parameters_of
 from cbcore.specs import Spec
 
 
@@ -212,7 +212,7 @@ def test_no_text_makes_the_check_fail_otherwise(name, value):
 
 def test_a_mark_is_not_shown_to_readers():
     """`cb info` shows the type."""
-    shown = {p.name: p.type for p in parameters_of(Everything)}
+    shown = {p.name: format_type(p.annotation) for p in parameters_of(Everything)}
     assert (shown["marked"], shown["rubric"], shown["key_name"]) == (
         "str | None",
         "str",
