@@ -83,6 +83,17 @@ def test_a_key_that_comes_back_is_redacted(server, key):
     assert result.rows[1].response == "It is ***."
 
 
+@pytest.mark.parametrize(
+    "headers", [{"X-Api-Key": PLAIN_KEY}, {"Authorization": f"Bearer {PLAIN_KEY}"}]
+)
+def test_a_header_that_comes_back_is_redacted(server, headers):
+    """If its name says that it is a secret, and without the word in front of a token."""
+    system = OpenAI(server.url(text="echo"), "gpt-4o", headers={**headers, "X-Key": ""})
+    example = {"id": 1, "question": f"It is {PLAIN_KEY}."}
+    result = evaluate([system], [example], evaluators=[], metrics=[])
+    assert result.rows[0].response == "It is ***."
+
+
 def test_a_refusal_says_that_no_key_was_sent(server, monkeypatch):
     """And which variable would have held it; with a key, that is not the reason."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)

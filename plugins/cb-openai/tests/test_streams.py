@@ -21,7 +21,7 @@ from cb_openai import (
 from cb_openai.errors import Outcome
 from cb_openai.streams import ChoiceAssembly, EventReader, ResponseAssembly, StreamedReply
 from cb_openai.testing_streams import STREAM_FAULTS
-from cb_openai.transport import Response, decoded
+from cb_openai.transport import Response, decode
 from cbcore import evaluate
 
 STREAM = {"stream": True}
@@ -278,7 +278,7 @@ def test_usage_need_not_be_asked_for(server, ask):
     assert server.requests(url)[0]["body"]["stream_options"] is None
     body = b'{"error": {"message": "unknown field stream_options"}}'
     with pytest.raises(StatusError) as caught:
-        decoded(Response(400, {}, body))
+        decode(Response(400, {}, body))
     assert caught.value.hint.startswith("extra_body='{\"stream_options\": null}'")
 
 

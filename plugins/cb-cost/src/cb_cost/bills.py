@@ -1,4 +1,4 @@
-"""What a system is billed: an account for each model that it asks, with a cache of its own."""
+"""The bill of a system: an account for each model that it asks, with a cache of its own."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class Account(Counted):
         return self.priced(price, model)
 
     def net_usd_by_row(self, price: Price | None, model: CacheModel) -> dict[int, float]:
-        """What each row adds to that, where it is known."""
+        """The part of each row, where it is known."""
         if price is None or self._lacks(price):
             return {row: own.told_usd for row, own in self.by_row.items()}
         return {row: own.priced(price, model) for row, own in self.by_row.items()}
@@ -160,7 +160,7 @@ class Account(Counted):
 
 
 def _reported(asked: Asked, model: CacheModel) -> Billed | None:
-    """What the endpoint itself counted; None where the replay knows more."""
+    """The counts of the endpoint itself; None where the replay knows more."""
     prompt, cached = asked.prompt_tokens, asked.cached_tokens
     if prompt is None or (asked.request is not None and (cached is None or cached > prompt)):
         return None
@@ -172,12 +172,12 @@ _TOTALS = (
     *("requests", "tokens", "cached", "lost", "input_tokens", "avoidable", "replayed", "untimed"),
     *("texts", "reported"),
 )
-"""What a bill adds up of its accounts."""
+"""Counts that a bill adds up over its accounts."""
 
 
 @attrs.define(repr=False, eq=False)
 class Bill:
-    """What one system sent and is billed for it, and what it got for that.
+    """The requests of one system, their costs, and its scores.
 
     `passed` says of every row, failed ones included, whether it passes; `rows` did not fail.
     `zoneless` counts times that were read as UTC. What an `Account` counts is added up when the
@@ -205,7 +205,7 @@ class Bill:
 
     @classmethod
     def of(cls, rows: Iterable[EvalRow], score_field: str, threshold: float) -> Bill:
-        """What the rows tell, to be settled."""
+        """The bill of rows, to be settled."""
         bill = cls()
         before = after = 0
         for place, row in enumerate(rows):

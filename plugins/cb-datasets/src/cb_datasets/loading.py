@@ -64,7 +64,7 @@ class BenchmarkDataset:
 
     @property
     def benchmark(self) -> Benchmark:
-        """What the table says of it."""
+        """The row of the table."""
         return self._entry
 
     @property
@@ -72,7 +72,7 @@ class BenchmarkDataset:
         return self._entry.config if self.config == SAMPLE else self.config
 
     def choice(self) -> Choice:
-        """What of the benchmark was chosen, as the code of its rows sees it."""
+        """The chosen part of the benchmark, for the code of its rows."""
         return Choice(config=self._source_config, split=self.split)
 
     def __iter__(self) -> Iterator[Example | DataError]:

@@ -38,7 +38,7 @@ TASK_SCORES = {
 
 @attrs.frozen
 class Choice:
-    """What the user chose: which part, and what makes shuffled things the same again."""
+    """The choice of the user: which part, and the seed of shuffled things."""
 
     config: str | None
     split: str

@@ -21,7 +21,7 @@ from cb_openai.settings import Access, Limits
 from cb_openai.streams import ASSEMBLIES
 from cbcore.binding import by_field
 from cbcore.json_data import to_json
-from cbcore.secrets import is_secret_name, remember
+from cbcore.secrets import Secret, is_secret_name
 from cbcore.timing import waiting
 
 if TYPE_CHECKING:
@@ -61,14 +61,14 @@ class ChatClient:
             raise ValueError(f"api is {api!r}: it must be one of {', '.join(DIALECTS)}")
         import aiohttp  # noqa: F401 - now, so that the first request is not charged for it
 
-        self.base_url = addresses.normalized(base_url)
+        self.base_url = addresses.normalize(base_url)
         self.model = model
         self.api = api
         self.access = access
         self.retry = retry
         self.limits = limits
         self._dialect = DIALECTS[api]
-        self._url = addresses.joined(self.base_url, self._dialect.path)
+        self._url = addresses.join_path(self.base_url, self._dialect.path)
         key = access.key()
         own_headers = access.headers or {}
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
@@ -83,7 +83,7 @@ class ChatClient:
         self._headers |= own_headers
         for name, value in own_headers.items():
             if is_secret_name(name):
-                remember(value)
+                Secret(value, parts=(value, *value.split()[-1:]))  # which is remembered
         self._was_reached = False
         self._lines: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Line]
         self._lines = weakref.WeakKeyDictionary()
@@ -202,7 +202,7 @@ class ChatClient:
                 assembly=ASSEMBLIES[self.api]() if stream else None,
             )
             self._was_reached = True
-            data = transport.decoded(response)
+            data = transport.decode(response)
             return self._dialect.read(data), response
         except EndpointError as error:
             error.usage = usage_of(data.get("usage"))
@@ -280,7 +280,7 @@ class ChatClient:
 
 
 class _Line:
-    """What a client has on one event loop: its connections, and who goes when."""
+    """The connections of a client on one event loop, and their limits."""
 
     def __init__(self, limits: Limits, url: str, headers: Mapping[str, str]) -> None:
         import aiohttp

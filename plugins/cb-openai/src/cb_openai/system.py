@@ -33,11 +33,11 @@ logger = logging.getLogger("cb.openai")
 
 DEFAULT_MODEL = "gpt-4o-mini"
 _USUAL_REPLY_TOKENS = 256
-"""What an estimate assumes of replies that `max_tokens` does not limit."""
+"""Assumed by an estimate for replies that `max_tokens` does not limit."""
 _MOST_STOPS = 4
 """So many texts to stop at the API takes."""
 _REPLY_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
-"""What the limit of a reply is called by one API or another."""
+"""The names of the limit of a reply, by API."""
 
 
 class OpenAI:
@@ -139,7 +139,7 @@ class OpenAI:
         return output
 
     async def aprocess_conversation(self, example: dict[str, Any]) -> dict[str, Any]:
-        """As `aprocess`, turn by turn: all answers as `turn_responses`, the last as `response`."""
+        """Process turn by turn: all answers as `turn_responses`, the last as `response`."""
         if not example.get("turns"):
             return await self.aprocess(example)
         tools = _tools(example)
@@ -176,7 +176,7 @@ class OpenAI:
         return output
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
-        """As `aprocess`, for callers that cannot await; the connection is closed again."""
+        """Process without `await`; the connection is closed again."""
 
         async def and_close() -> dict[str, Any]:
             async with self._client:
@@ -312,7 +312,7 @@ class OpenAI:
         return request
 
     def _facts(self, replies: Sequence[Reply]) -> dict[str, Any]:
-        """What a row keeps of the replies besides their text."""
+        """The facts about replies that a row keeps besides their text."""
         facts: dict[str, Any] = {"finish_reason": replies[-1].finish_reason}
         if replies[-1].request_id is not None:
             facts["request_id"] = replies[-1].request_id
@@ -324,7 +324,7 @@ class OpenAI:
         return {**facts, **self._costs(replies)}
 
     def _costs(self, replies: Sequence[Reply]) -> dict[str, Any]:
-        """What the replies cost, and how many attempts they took."""
+        """The cost of replies, and the number of attempts."""
         facts: dict[str, Any] = {}
         if retries := sum([reply.retries for reply in replies]):
             facts["retries"] = retries
@@ -338,7 +338,7 @@ class OpenAI:
     def _cost_of_failure(
         self, error: EndpointError, before: Sequence[Reply] = ()
     ) -> dict[str, Any]:
-        """What a failure cost, with the replies that came before it in a conversation."""
+        """The cost of a failure, with the replies before it in a conversation."""
         usages = [*(reply.usage for reply in before), error.usage]
         unknown = error.lost_attempts + sum(reply.lost_attempts for reply in before)
         unknown += sum(not is_whole(reply.usage) for reply in before)

@@ -88,7 +88,7 @@ def _paper(row: Row) -> str:
 
 
 def _qasper_gold(answer: Row) -> str:
-    """What an annotator answered, in the one form that is not empty."""
+    """The answer of an annotator, in the one form that is not empty."""
     if answer.get("unanswerable"):
         return UNANSWERABLE
     if isinstance(yes := answer.get("yes_no"), bool):
@@ -99,7 +99,7 @@ def _qasper_gold(answer: Row) -> str:
 
 
 def drop(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
-    """What each annotator answered is one gold: a number, a date, or all of its spans together."""
+    """The answer of each annotator is one gold: a number, a date, or all of its spans together."""
     if row.get("answers_spans") is not None:
         given = _run_together(row)
     else:
