@@ -156,7 +156,7 @@ def rescore(
         kept = [name for name in kept if name not in ("fields", "unique_ids")]
     settings = RunSettings(
         systems=[
-            StoredSystem(record["name"], part.find_system_key(), dict(record), part.find_errors())
+            StoredSystem(dict(record), part)
             for record, part in zip(run.components["systems"], run.row_parts(), strict=True)
         ],
         datasets=list(data),

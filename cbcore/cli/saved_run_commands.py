@@ -136,6 +136,8 @@ def _read_result(path: Path) -> SavedRun:
         path,
         run_id=config.get("run_id") or "–",
         started=config.get("started") or "–",
+        ended=None,
+        origin="imported",
         settings=config.get("settings", {}),
         components=config,
         environment={},

@@ -5,6 +5,8 @@ from cbcore.results.eval_row import (
     Counts,
     EvalRow,
     Example,
+    Joined,
+    RowsBySystem,
     Scored,
     Texts,
 )
@@ -15,6 +17,8 @@ __all__ = (
     "EvalResult",
     "EvalRow",
     "Example",
+    "Joined",
+    "RowsBySystem",
     "RunConfig",
     "Scored",
     "Section",

@@ -16,12 +16,12 @@ from cbcore.exceptions import (
     RunStoppedError,
     StoreError,
 )
-from cbcore.results import EvalResult, EvalRow, RunConfig
+from cbcore.results import EvalResult, EvalRow, Joined, RowsBySystem, RunConfig
 from cbcore.results.causes import alike
 from cbcore.results.summary import mark_idle
 from cbcore.run.calling import MORE_ROOM
 from cbcore.run.scorers import describe_missing
-from cbcore.store.rows import JoinedRows, StoredRows, StoredTexts
+from cbcore.store.rows import StoredTexts
 
 if TYPE_CHECKING:
     from cbcore.run.pair import Attempt
@@ -50,14 +50,14 @@ def summarize(run: Runner, failure: BaseException | None) -> EvalResult:
     for record, examples in zip(config["datasets"], run.examples, strict=False):
         cast("dict[str, Any]", record).update(n_examples=examples.n_read, data=examples.digest)
     parts = list(run.rows.values())
-    rows: Sequence[EvalRow] = JoinedRows(parts)
+    rows: Sequence[EvalRow] = RowsBySystem(parts)
     if run.settings.rows == "memory":
         rows = [row for part in parts for row in part]
     texts = None
     if run.store is not None and run.saved is not None and not run.settings.no_examples:
         run.store.flush()
         reader = run.store.reader
-        texts = StoredTexts([StoredRows(reader, run.run_id, system) for system in run.rows])
+        texts = Joined([StoredTexts(reader, run.run_id, system) for system in run.rows])
     result = EvalResult(
         rows=rows,
         timing=run.timing,

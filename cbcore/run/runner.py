@@ -30,7 +30,7 @@ from cbcore.run.scorers import Scorer
 from cbcore.store.cache import Cache
 from cbcore.store.database import Store, now
 from cbcore.store.identity import Identities
-from cbcore.store.rows import PUT_ROW, StoredRows, encode_row
+from cbcore.store.rows import StoredRows, encode_row
 from cbcore.store.saved_runs import SavedRun
 from cbcore.tokens import TokenCounter
 
@@ -286,7 +286,7 @@ class Runner:
             keys = (attempt.system_key, attempt.output_key)
             is_bare = self.settings.no_examples
             values = encode_row(self.store, self.run_id, row, *keys, is_bare=is_bare)
-            self.store.put(PUT_ROW, values)
+            self.store.put_row("rows", *values)
         rows.append(row)
         self.n_cached += row.cached
         self.n_failed += row.error is not None

@@ -10,8 +10,7 @@ import pytest
 from cb_reporters.server.answering import Site
 from cb_reporters.server.sources import Entry
 from cb_reporters.server.viewing import Viewed
-from cbcore.results import EvalResult, EvalRow
-from cbcore.store.rows import JoinedRows
+from cbcore.results import EvalResult, EvalRow, RowsBySystem
 
 N = 8000
 """Rows of one system: three of them are more than is summed up while somebody waits."""
@@ -31,21 +30,6 @@ class Counted(list):
         found = super().__getitem__(index)
         type(self).given += len(found) if isinstance(index, slice) else 1
         return found
-
-
-class Parted(JoinedRows):
-    def __init__(self, parts):
-        self.parts = parts
-
-    def __len__(self):
-        return sum(map(len, self.parts))
-
-    def __iter__(self):
-        for part in self.parts:
-            yield from part
-
-    def __getitem__(self, index):
-        return [row for part in self.parts for row in part][index]
 
 
 @attrs.define
@@ -83,7 +67,7 @@ class Source:
         config = {"run_id": run_id, "score_field": "f1", "datasets": [{"name": "d"}]}
         if is_live:
             config |= {"state": "running", "state_reason": f"{n:,} rows of it are kept by now"}
-        return EvalResult(Parted(parts), summary, config=config)
+        return EvalResult(RowsBySystem(parts), summary, config=config)
 
 
 @pytest.fixture

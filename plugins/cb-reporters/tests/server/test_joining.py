@@ -9,7 +9,7 @@ from cb_reporters.page.survey import Survey
 from cb_reporters.server.joining import join_results
 from cbcore import evaluate
 from cbcore.api import open_run
-from cbcore.store.rows import JoinedRows, StoredTexts
+from cbcore.results import Joined, RowsBySystem
 
 DATA = [
     {"id": f"e{i}", "context": f"Ship {i}. Yard.", "question": "?", "answer": "y"} for i in range(9)
@@ -41,7 +41,7 @@ def test_rows_and_texts_of_kept_runs_stand_system_by_system(tmp_path):
     one = kept(tmp_path, Says("a", "fog"), Says("b", "sun"))
     other = kept(tmp_path, Says("a", "rain"))
     found = join_results(one, other, ("1", "2"))
-    assert isinstance(found.rows, JoinedRows)
+    assert isinstance(found.rows, RowsBySystem)
     assert found.rows.systems == found.systems == ["a (1)", "b (1)", "a (2)"]
     assert [len(part) for part in found.rows.parts] == [9, 9, 9]
     assert [row.system for row in found.rows.parts[2][3:5]] == ["a (2)", "a (2)"]
@@ -70,7 +70,7 @@ def test_a_search_in_two_kept_runs_is_one_in_what_is_stored(tmp_path):
     """And finds the examples of both."""
     one, other = kept(tmp_path, Says("a", "fog")), kept(tmp_path, Says("a", "rain"))
     found = join_results(one, other, ("1", "2"))
-    assert isinstance(found.texts, StoredTexts)
+    assert isinstance(found.texts, Joined)
     scan = partial(search, Survey.of(found).index, found)
     assert scan(["rain e3"]) == {3}
     assert scan(["fog", "ship 7"]) == {7}

@@ -10,7 +10,7 @@ from cb_reporters.page.finding import search
 from cb_reporters.page.index import ExampleIndex
 from cbcore import evaluate
 from cbcore.api import open_run
-from cbcore.store.rows import StoredTexts
+from cbcore.results import Joined
 
 WORDS = (
     "Ship",
@@ -73,7 +73,7 @@ TERMS = ["ship", "straße", "école", "日本", '"quoted"', "back\\slash", "tab\
 def test_a_search_in_the_store_finds_what_reading_every_text_finds(run):
     """Letters of any script, what JSON writes otherwise, errors, metadata; no names of fields."""
     result = run()
-    assert isinstance(result.texts, StoredTexts)
+    assert isinstance(result.texts, Joined)
     index = ExampleIndex.of(result)
     quick = {term: search(index, result, [term]) for term in TERMS}
     result.texts = list(result.texts)

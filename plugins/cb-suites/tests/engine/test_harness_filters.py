@@ -73,7 +73,7 @@ def test_too_few_responses_are_told():
         made("take_first_k", k=3).apply(["a"], {})
 
 
-def test_a_pattern_that_takes_for_ever_ends():
+def test_a_pattern_that_takes_for_ever_ends(short_time_limit):
     """Within the limits of a pattern from a file."""
     with pytest.raises(MissingScoreError, match="takes longer"):
         made("regex", regex_pattern="(a+)+$").apply(["a" * 40 + "b"], {})

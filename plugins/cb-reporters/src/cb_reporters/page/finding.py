@@ -12,8 +12,8 @@ import attrs
 from cb_reporters.page.index import ERROR, MISSING, SCORED, ExampleIndex
 from cbcore.boundary import contained
 from cbcore.exceptions import UsageError
-from cbcore.results import EvalResult, Texts
-from cbcore.store.rows import StoredRows, StoredTexts
+from cbcore.results import EvalResult, Joined, Texts
+from cbcore.store.rows import StoredRows
 
 STATUSES = ("scored", "missing", "error")
 OUTCOMES = ("better", "worse", "same")
@@ -265,7 +265,7 @@ def find_places(result: EvalResult, term: str) -> Iterator[int]:
     The term is in lower case. Names of fields are not searched.
     """
     texts = result.texts
-    if isinstance(texts, StoredTexts):
+    if isinstance(texts, Joined):
         yield from _find_in_store(texts.parts, term)
         return
     for place, row in enumerate(result.rows):
@@ -275,7 +275,7 @@ def find_places(result: EvalResult, term: str) -> Iterator[int]:
             yield place
 
 
-def _find_in_store(parts: Sequence[StoredRows], term: str) -> Iterator[int]:
+def _find_in_store(parts: Sequence[Any], term: str) -> Iterator[int]:
     needle = _find_needle(term)
     long_texts: dict[str, set[str]] = {}  # of each run
     known: dict[tuple[str, str], bool] = {}  # whether an example has the term

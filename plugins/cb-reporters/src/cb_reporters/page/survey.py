@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 
 from cb_reporters.page.index import ExampleIndex
-from cbcore.results import Counts, EvalResult, EvalRow
+from cbcore.results import Counts, EvalResult, EvalRow, RowsBySystem
 from cbcore.results.causes import Cause, Causes
-from cbcore.store.rows import JoinedRows
 
 _AT_ONCE = 512
 """Rows of one system that are read before those of the next; a store keeps as many together."""
@@ -84,7 +83,7 @@ class Survey:
 
     def _place(self, result: EvalResult, parts: Mapping[str, Sequence[EvalRow]]) -> None:
         """Note where the rows of each system begin, which moves while those before it grow."""
-        if isinstance(result.rows, JoinedRows):
+        if isinstance(result.rows, RowsBySystem):
             begins = accumulate(map(len, parts.values()), initial=0)
             for system, start in zip(parts, begins, strict=False):
                 if (number := self.index.systems.get(system)) is not None:
@@ -129,4 +128,4 @@ class Survey:
 
 def _parts(result: EvalResult) -> dict[str, Sequence[EvalRow]]:
     """The rows that stand together, by their system; those that do not by no name."""
-    return result.rows_by_system() if isinstance(result.rows, JoinedRows) else {"": result.rows}
+    return result.rows_by_system() if isinstance(result.rows, RowsBySystem) else {"": result.rows}

@@ -10,8 +10,8 @@ import attrs
 
 from cbcore import metrics_of
 from cbcore.exceptions import ResultError
-from cbcore.results import EvalResult, EvalRow, Texts
-from cbcore.store.rows import JoinedRows, StoredRows, StoredTexts
+from cbcore.results import EvalResult, EvalRow, Joined, RowsBySystem, Texts
+from cbcore.store.rows import StoredRows, StoredTexts
 
 _MOST_ROWS = 200_000
 """Of both runs, for which metrics are asked again."""
@@ -41,7 +41,7 @@ def join_results(
     for kind in ("systems", "datasets", "evaluators"):
         config[kind] = _records(first, second, kind, renamed)
     found = EvalResult(
-        rows=JoinedRows([_Renamed(rows, system) for system, rows in parts.items()]),
+        rows=RowsBySystem([_Renamed(rows, system) for system, rows in parts.items()]),
         timing=_merged([result.timing for result in results], renamed),
         config=config,
         metrics=metrics,
@@ -132,7 +132,7 @@ def _join_texts(results: Sequence[EvalResult]) -> Sequence[Texts] | None:
         return None
     parts = [part for result in results for part in getattr(result.rows, "parts", ())]
     if stored := [part for part in parts if isinstance(part, StoredRows)]:
-        return StoredTexts(stored)
+        return Joined([StoredTexts(part.reader, part.run_id, part.system) for part in stored])
     found = []
     for result in results:
         by_system: dict[str, list[Texts]] = {system: [] for system in result.systems}

@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 
 from cb_suites.engine.class_tasks import ClassDocuments, ClassSays
-from cb_suites.engine.examples import make_unusable
+from cb_suites.engine.data import make_unusable
 from cb_suites.engine.filters import Filter, make_filter, over_all
 from cb_suites.engine.metrics import Metric
 from cb_suites.engine.model import FIRST_RESPONSE, TaskConfig

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from typing import Any
 
 import attrs
 
-from cb_suites.engine.examples import require_usable
 from cb_suites.engine.loading import library_dataset
 from cb_suites.engine.locating import dataset_of
 from cb_suites.engine.model import TaskConfig
@@ -142,3 +141,18 @@ def _table(rows: list[Any]) -> Any:
         ArithmeticError,
     ):
         return Documents(rows)  # rows that no table can hold
+
+
+def require_usable(documents: Iterable[Any]) -> Iterator[Any]:
+    """Documents that are all needed: a `DataError` in place of one is raised."""
+    for document in documents:
+        if isinstance(document, DataError):
+            raise document
+        yield document
+
+
+def make_unusable(example_id: Any, error: DataError) -> DataError:
+    """The error that a task yields in place of an example, whose row then has its id."""
+    unusable = DataError(str(error).replace("\n", "; "))
+    unusable.example_id = example_id
+    return unusable

@@ -12,7 +12,6 @@ import attrs
 from cb_suites.engine.filters import Filter
 from cb_suites.engine.formats import Format
 from cb_suites.engine.reading import Reading, normalized
-from cb_suites.engine.sending import Parcel
 from cbcore.assembly import Built
 from cbcore.exceptions import MissingScoreError, ScoringError
 from cbcore.protocols import Cost
@@ -57,10 +56,6 @@ class TaskScorer:
     format: Format | None
     first: bool = True
     record: Mapping[str, Any] | None = None
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        made_of = (self.evaluator, self.filter, Parcel(self.format), self.first, self.record)
-        return type(self), made_of
 
     @property
     def name(self) -> str:

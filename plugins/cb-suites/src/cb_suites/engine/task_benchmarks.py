@@ -88,7 +88,7 @@ class TaskMaker:
             for evaluator in chosen
         ]
         outcome.filters = [one.name for one in filters]
-        main_score = _find_main_score(chosen, dataset.tasks) or says.main_score
+        main_score = self._find_main_score(chosen, dataset.tasks) or says.main_score
         extra = {} if config.primary_score is None else {"score_field": config.primary_score}
         check = config.check("metrics")
         metrics = [self._build("metric", m, extra, check).value for m in config.metrics]
@@ -141,6 +141,19 @@ class TaskMaker:
         for scorer in own:
             self._metrics.add(scorer)
         return [*map(Built, own), *added]
+
+    def _find_main_score(self, chosen: Sequence[Built], tasks: Sequence[str]) -> str | None:
+        """The score that quality means if a task names none; None if its evaluators declare none.
+
+        It is the first score of an evaluator that was named. Of automatic ones it is F1, else the
+        first score of the only evaluator that names the main task, else the first of all.
+        """
+        scoring = [part for part in chosen if part.emits]
+        scores = [score for part in scoring for score in part.emits]
+        if not scores or not scoring[0].is_automatic:
+            return next(iter(scores), None)
+        meant = (_F1, self.builder.score_of_task(tasks))
+        return next((score for score in meant if score in scores), scores[0])
 
     def _runs_code_safely(self) -> bool:
         offered = self.builder.catalog.components("evaluator")
@@ -226,29 +239,6 @@ class TaskMaker:
 
 def _first_metric(task: Task) -> str | None:
     return next((metric.name for metric in task.metrics), None)
-
-
-def _find_main_score(chosen: Sequence[Built], tasks: Sequence[str]) -> str | None:
-    """The score that quality means if a task names none; None if its evaluators declare none.
-
-    It is the first score of an evaluator that was named. Of automatic ones it is F1, else the
-    first score of the only evaluator of a plugin that names the main task, else the first of all.
-    """
-    scores = [
-        (score, part.is_automatic) for part in chosen for score in getattr(part.value, "emits", ())
-    ]
-    if not scores or not scores[0][1]:
-        return scores[0][0] if scores else None
-    installed = [score for score, automatic in scores if automatic]
-    if _F1 in installed:
-        return _F1
-    of_task = {}
-    for part in chosen:
-        if part.is_automatic and tasks and part.component and part.component.owner:
-            emits = part.emits
-            if emits and tasks[0] in part.applies_to:
-                of_task[emits[0]] = part
-    return next(iter(of_task)) if len(of_task) == 1 else installed[0]
 
 
 def _evaluator_spec(wanted: Any) -> Any:

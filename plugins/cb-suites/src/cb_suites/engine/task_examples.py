@@ -9,8 +9,7 @@ from typing import Any
 import attrs
 
 from cb_suites.engine import messages
-from cb_suites.engine.data import TaskData
-from cb_suites.engine.examples import make_unusable, require_usable
+from cb_suites.engine.data import TaskData, make_unusable, require_usable
 from cb_suites.engine.fewshot import OwnSampler, Sampler, make_sampler
 from cb_suites.engine.formats import Mcqa
 from cb_suites.engine.messages import Message
