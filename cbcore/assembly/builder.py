@@ -188,7 +188,7 @@ class Builder:
         raise UsageError(f"not installed: {', '.join(listed)}", hint="\n".join(hints))
 
     def parameters(self, kind: str, spec: Spec) -> Mapping[str, inspect.Parameter]:
-        """The parameters that the component of a spec takes; none if they cannot be read."""
+        """The parameters that the component of a spec takes."""
         _, target, _ = self._resolve(kind, spec)
         return signature_of(target).parameters if callable(target) else {}
 

@@ -94,7 +94,7 @@ def from_function(
     if spec.config is not None or kind not in _ROLES or not inspect.isroutine(target):
         return None
     name = spec.params.get("name")
-    if "name" not in _parameters(target):
+    if "name" not in signature_of(target).parameters:
         params = {key: value for key, value in spec.params.items() if key != "name"}
         spec = Spec(spec.name, None, params)
     bound = binding.bind(spec, target, extra=extra)
@@ -121,7 +121,7 @@ def list_handed(kind: str, target: Any) -> tuple[str, ...]:
     if _in_role(kind, target, {}) is None:
         return ()
     _, _, n_handed = _ROLES[kind]
-    return tuple(_parameters(target))[:n_handed]
+    return tuple(signature_of(target).parameters)[:n_handed]
 
 
 def guess_kind(target: Any) -> str | None:
@@ -149,7 +149,7 @@ def _in_role(kind: str, target: Any, keywords: Mapping[str, Any]) -> FromFunctio
     if kind not in _ROLES or not inspect.isroutine(target):
         return None
     role, awaited, n_handed = _ROLES[kind]
-    parameters = list(_parameters(target).values())
+    parameters = list(signature_of(target).parameters.values())
     handed = []
     for p in parameters:
         is_positional = p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
@@ -165,10 +165,6 @@ def _in_role(kind: str, target: Any, keywords: Mapping[str, Any]) -> FromFunctio
     if kind == "evaluator" and returned in (float, int, bool):
         component.emits = getattr(target, "emits", (target.__name__,))
     return component
-
-
-def _parameters(target: Any) -> Mapping[str, inspect.Parameter]:
-    return signature_of(target).parameters
 
 
 def _unwrap(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cbcore.boundary import contained, describe_value, format_traceback
+from cbcore.boundary import contained, describe_exception, describe_value, format_traceback
 from cbcore.contexts import FORMS, is_same
 from cbcore.costs import add_turns, count_tokens, usage_of
 from cbcore.exceptions import ProcessError, ScoringError
@@ -60,12 +60,14 @@ class RowMaker:
             example_key=example.key,
             position=attempt.position,
         )
-        with contained() as filling:  # without end, or with methods that fail
+        try:
             self._fill(row, attempt)
-        if filling.error is not None:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - without end, or with methods that fail
             of = "the output" if attempt.output is not None else "the example"
             row = dataclasses.replace(row, scores={}, missing={}, metadata={}, response=None)
-            row.error = attempt.error or f"{of} cannot be kept: {filling.reason}"
+            row.error = attempt.error or f"{of} cannot be kept: {describe_exception(error)}"
         texts = (row.example_id, row.response, row.error, row.scores, row.missing, row.metadata)
         (row.example_id, row.response, row.error, row.scores, row.missing, row.metadata) = hide(
             texts

@@ -449,13 +449,13 @@ class Pair:
         """The call is over: store its output before anything else can fail."""
         attempt.deadline = attempt.waits = None
         attempt.latency_s, attempt.raised = call.latency_s, call.error
-        with contained() as reading:  # outputs and exceptions may have methods that fail
+        with Call() as reading:  # outputs and exceptions may have methods that fail
             if call.error is None:
                 attempt.output, attempt.error = self._read_output(attempt, call)
             else:
                 attempt.error = explain_failure(call.error, attempt.example, self.system.name)
         if reading.error is not None:
-            attempt.error = f"the output cannot be read: {reading.reason}"
+            attempt.error = f"the output cannot be read: {describe_exception(reading.error)}"
         if self.cache and attempt.output is not None:
             self.cache.put_output(attempt)  # queues; never waits or fails
         if attempt.reservation:
