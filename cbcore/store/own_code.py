@@ -60,7 +60,7 @@ def is_own(file: str) -> bool:
     """Whether a file is the user's own: neither installed, nor a part of Python or of `cb`."""
     path = Path(file).absolute()
     standard = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib")]
-    folders = [Path(cbcore.__file__).parent, *standard]
+    folders = [str(Path(cbcore.__file__).parent), *standard]
     is_installed = bool({"site-packages", "dist-packages"} & set(path.parts))
     is_standard = any(path.is_relative_to(folder) for folder in folders)
     return path.is_file() and not (is_installed or is_standard)
