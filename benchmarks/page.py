@@ -67,7 +67,8 @@ def run(*, quick: bool) -> Report:
 
 def _add_store(report: Report, table: Table, store: Path, n_rows: int) -> None:
     """Rows and texts out of a store, once for the page of a file and once for that of a server."""
-    from cb_reporters.page import Scan, Survey
+    from cb_reporters.page.finding import search
+    from cb_reporters.page.survey import Survey
     from cbcore import evaluate
     from cbcore.api import open_run
 
@@ -82,7 +83,7 @@ def _add_store(report: Report, table: Table, store: Path, n_rows: int) -> None:
     survey = Survey.begun(kept)
     first_s = _cpu_s(lambda: survey.read(kept, n_rows // 50))
     whole_s = first_s + _cpu_s(lambda: survey.read(kept))
-    search_s = _cpu_s(lambda: Scan(survey.index, kept)(["number 77"]))
+    search_s = _cpu_s(lambda: search(survey.index, kept, ["number 77"]))
     table.rows += [
         ["from a store: size", f"{size_mb:.1f} MB"],
         ["from a store: built, CPU", f"{cpu_s:.1f} s"],
@@ -96,7 +97,7 @@ def _add_store(report: Report, table: Table, store: Path, n_rows: int) -> None:
 
 
 def _built(result: Any, page: Path) -> tuple[float, float, float]:
-    from cb_reporters import Html
+    from cb_reporters.page.document import Html
 
     wall, cpu = time.perf_counter(), time.process_time()
     text = Html(max_rows=sys.maxsize).render(result)

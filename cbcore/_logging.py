@@ -33,10 +33,9 @@ def configure(*, verbosity: int = 0, as_json: bool = False) -> None:
     """`verbosity` 0 shows warnings, 1 information, 2 everything, -1 errors only."""
     settings.threshold = min(max(2 - verbosity, 0), 3)
     settings.as_json = as_json
-    _show_plugin_loggers()
 
 
-def _show_plugin_loggers() -> None:
+def show_plugin_loggers() -> None:
     """Show what plugins log to standard loggers below `cb`, such as `cb.openai`, as our own."""
     import logging
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-__all__ = ("execute", "hooks_of", "make_settings", "open_run")  # the others are names of `cbcore`
+__all__ = ("hooks_of", "make_settings", "open_run")  # the others are names of `cbcore`
 
 
 def _with_settings(function: _Function) -> _Function:
@@ -41,21 +41,14 @@ def _with_settings(function: _Function) -> _Function:
     signature = inspect.signature(function)
     *own, _ = signature.parameters.values()
     fields = attrs.fields_dict(RunSettings)
-    settings = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=()
-            if option.many and fields[name].default is not None
-            else fields[name].default,
-            annotation=fields[name].type,
-        )
-        for name, option in options_of(RunSettings).items()
-        if option.keyword and name not in {*signature.parameters, "datasets"}
-    ]
-    function.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[*own, *settings]
-    )
+    for name, option in options_of(RunSettings).items():
+        if option.keyword and name not in {*signature.parameters, "datasets"}:
+            default = fields[name].default
+            if option.many and default is not None:
+                default = ()
+            kind = inspect.Parameter.KEYWORD_ONLY
+            own.append(inspect.Parameter(name, kind, default=default, annotation=fields[name].type))
+    function.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
     return function
 
 
@@ -87,19 +80,10 @@ def evaluate(
     Raises `RunStoppedError` if the run cannot be finished, and `RunInterruptedError` if the user
     stops it; both carry the finished rows in `.result`.
     """
+    given = locals()  # all arguments, by their names
+    given |= given.pop("settings")
     catalog = default_catalog()
-    given: dict[str, Any] = {
-        "systems": systems,
-        "dataset": dataset,
-        "evaluators": evaluators,
-        "metrics": metrics,
-        "max_examples": max_examples,
-        "progress": progress,
-        "text_fields": text_fields,
-        "max_workers": max_workers,
-        "cache_dir": cache_dir,
-    }
-    return execute(make_settings(given | settings, catalog), catalog)
+    return compose(make_settings(given, catalog), catalog).run()
 
 
 def make_settings(keywords: Mapping[str, Any], catalog: Catalog) -> RunSettings:
@@ -112,7 +96,7 @@ def make_settings(keywords: Mapping[str, Any], catalog: Catalog) -> RunSettings:
     of_plugins = keys_by_word(plugin_options(catalog.plugins)) if unknown else {}
     for name in unknown:
         if name not in of_plugins:
-            taken = [*inspect.signature(evaluate).parameters, *of_plugins.values()]
+            taken = [*known, *of_plugins.values()]
             suggestion = hint(name, taken, "", lead=". ", shown=repr)
             raise TypeError(f"evaluate() got an unexpected keyword argument {name!r}{suggestion}")
     named["datasets"] = _datasets(named.get("datasets"))
@@ -121,23 +105,18 @@ def make_settings(keywords: Mapping[str, Any], catalog: Catalog) -> RunSettings:
 
 
 async def aevaluate(*arguments: Any, **keywords: Any) -> EvalResult:
-    """As `evaluate`, for callers that can await; the loop stays free meanwhile."""
+    """Run `evaluate` in a thread, for callers that can await."""
     import asyncio
 
     return await asyncio.to_thread(evaluate, *arguments, **keywords)
 
 
-def execute(settings: RunSettings, catalog: Catalog | None = None) -> EvalResult:
-    """Compose a run and run it, with a live display if there is a terminal to show it on."""
-    return compose(settings, catalog).run()
-
-
 def rescore(
     run: SavedRun,
     evaluators: Sequence[Any],
-    *,
     cache_dir: str | Path,
     catalog: Catalog,
+    *,
     argv: list[str] | None = None,
 ) -> EvalResult:
     """Score the stored outputs of a run with other evaluators. No system is called.
@@ -177,7 +156,7 @@ def rescore(
         kept = [name for name in kept if name not in ("fields", "unique_ids")]
     settings = RunSettings(
         systems=[
-            StoredSystem(record["name"], part.find_system_key(), dict(record), part.find_errors())
+            StoredSystem(dict(record), part)
             for record, part in zip(run.components["systems"], run.row_parts(), strict=True)
         ],
         datasets=list(data),
@@ -193,7 +172,7 @@ def rescore(
         },
         **{name: run.settings[name] for name in kept if name in run.settings},
     )
-    return execute(settings, catalog)
+    return compose(settings, catalog).run()
 
 
 def _datasets(dataset: Any) -> list[Any]:

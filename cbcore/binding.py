@@ -4,11 +4,14 @@ A parameter that would start a program, send a key or read a variable is marked 
 that may name a file as `FileName`. Files and results of other people cannot set the former:
 
     def __init__(self, python: Trusted[str | None] = None, rubric: FileName[str] = "fair") -> None:
+
+A constructor may take its parameters in groups, whose fields users write: see `by_field`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import math
 import re
@@ -16,12 +19,12 @@ import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, Any, ParamSpec, TypeAlias, TypeVar
 
 import attrs
 
 from cbcore.exceptions import CBError, ParameterError, SpecError
-from cbcore.introspection import signature_of
+from cbcore.introspection import is_record, record_fields, signature_of, walk_record
 from cbcore.names import hint
 from cbcore.secrets import is_secret_name
 from cbcore.specs import RANGE, Spec, split_list
@@ -30,6 +33,7 @@ from cbcore.usercode import import_attribute
 __all__ = (
     "FileName",
     "Trusted",
+    "by_field",
     "convert",
     "is_for_the_user",
     "make",
@@ -42,6 +46,7 @@ Check: TypeAlias = Callable[[str, str, Any, Any], None]
 It raises a `CBError` to refuse the value.
 """
 
+_P = ParamSpec("_P")
 _T = TypeVar("_T")
 _FOR_THE_USER = "only the user may set it"
 NAMES_A_FILE = "may name a file"
@@ -57,6 +62,7 @@ _RESERVED = re.compile(
     r"(?:^|_)(?:env|environ|command|cmd|shell|program|executable|interpreter|python|module"
     r"|urls?|uri|endpoint|proxy|host|headers?|trust)$"
 )
+_ANY = inspect.Parameter("any", inspect.Parameter.KEYWORD_ONLY)
 _TRUE = {"true", "yes", "on", "1"}
 _FALSE = {"false", "no", "off", "0"}
 _NONE = {"none", "null"}
@@ -64,24 +70,22 @@ _NONE = {"none", "null"}
 
 @attrs.frozen(eq=False, repr=False)
 class Bound:
-    """A factory with its arguments. `signature` is None for factories without a readable one."""
+    """A factory with its arguments by the names of its parameters.
+
+    The config, under the name in `first`, is passed by position.
+    """
 
     spec: Spec
     target: Callable[..., Any]
-    signature: inspect.Signature | None
-    positional: list[Any]
-    keywords: dict[str, Any]
-
-    @property
-    def named_arguments(self) -> dict[str, Any]:
-        """What the factory is given, by parameter name: how a component came to be what it is."""
-        first = next(iter(self.signature.parameters), "config") if self.signature else "config"
-        return {**dict.fromkeys([first][: len(self.positional)], *self.positional), **self.keywords}
+    arguments: dict[str, Any]
+    first: str | None
 
     def make(self) -> Any:
         """Call the factory. What it refuses becomes a `ParameterError`."""
+        keywords = dict(self.arguments)
+        positional = [] if self.first is None else [keywords.pop(self.first)]
         try:
-            return self.target(*self.positional, **self.keywords)
+            return self.target(*positional, **keywords)
         except CBError:
             raise
         except (ValueError, TypeError) as error:  # how constructors say that a value is wrong
@@ -95,57 +99,61 @@ def bind(
     *,
     extra: Mapping[str, Any] | None = None,
 ) -> Bound:
-    """Arguments for `target`: the config first, then the parameters, converted to their types.
+    """Arguments for `target`, converted to the types of its parameters: config and parameters.
 
     `extra` holds values the core offers (`n`, `seed`); they are passed only where the target
     has a parameter of that name and the spec does not set it.
     """
-    signature = signature_of(target)
-    if signature is None:
-        return Bound(
-            spec, target, None, [] if spec.config is None else [spec.config], dict(spec.params)
-        )
-    accepted = signature.parameters
-    takes_any = any(p.kind is p.VAR_KEYWORD for p in accepted.values())
+    accepted = signature_of(target).parameters
     by_keyword = [
         name for name, p in accepted.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
     ]
-    keywords: dict[str, Any] = {}
-    for name, value in spec.params.items():
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in accepted.values())
+    for name in spec.params:
         if name not in by_keyword and not takes_any:
             raise _unknown_parameter(spec, name, by_keyword)
-        annotation = accepted[name].annotation if name in by_keyword else inspect.Parameter.empty
-        keywords[name] = _converted(spec, name, value, annotation)
-    for name, value in (extra or {}).items():
-        if name in by_keyword:
-            keywords.setdefault(name, value)
-    positional: list[Any] = []
+    given = dict(spec.params)
+    first = None
     if spec.config is not None:
-        first = next(iter(accepted.values()), None)
-        if first is None or first.kind in (first.KEYWORD_ONLY, first.VAR_KEYWORD):
+        parameter = next(iter(accepted.values()), None)
+        if parameter is None or parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD):
             raise ParameterError(spec.name, f"takes no config, but {spec.config!r} was given")
-        if first.name in spec.params:
+        first = parameter.name
+        if first in given:
             raise ParameterError(
-                spec.name, f"{first.name!r} is given twice: as {spec.config!r} and by name"
+                spec.name, f"{first!r} is given twice: as {spec.config!r} and by name"
             )
-        keywords.pop(first.name, None)
-        positional.append(_converted(spec, first.name, spec.config, first.annotation))
-    return Bound(spec, target, signature, positional, keywords)
+        given[first] = spec.config
+    arguments = {
+        name: _convert_given(spec, name, value, accepted.get(name, _ANY).annotation)
+        for name, value in given.items()
+    }
+    offered = {name: value for name, value in (extra or {}).items() if name in by_keyword}
+    return Bound(spec, target, {**offered, **arguments}, first)
 
 
-def make(spec: Spec, target: Callable[..., Any], *, extra: Mapping[str, Any] | None = None) -> Any:
-    """Bind and call: a component from a spec. What its factory refuses is a `ParameterError`."""
+def make(
+    spec: Spec,
+    target: Callable[..., Any],
+    *,
+    extra: Mapping[str, Any] | None = None,
+    check: Check | None = None,
+) -> Any:
+    """A component from a spec, whose parameters `check` may refuse.
+
+    If its factory refuses one, raises `ParameterError`.
+    """
+    if check is not None:
+        check_parameters(spec, target, check)
     return bind(spec, target, extra=extra).make()
 
 
 def check_parameters(spec: Spec, target: Any, check: Check) -> None:
     """Let a check refuse what a spec gives `target`."""
-    signature = signature_of(target)
-    accepted = signature.parameters if signature is not None else {}
+    accepted = signature_of(target).parameters
     config = {} if spec.config is None else {next(iter(accepted), "config"): spec.config}
-    for given in (config, spec.params):
-        for name, value in given.items():
-            check(spec.name, name, value, accepted[name].annotation if name in accepted else Any)
+    for name, value in [*config.items(), *spec.params.items()]:
+        check(spec.name, name, value, accepted[name].annotation if name in accepted else Any)
 
 
 def is_for_the_user(name: str, annotation: Any) -> bool:
@@ -168,7 +176,7 @@ def _unknown_parameter(spec: Spec, name: str, known: Collection[str]) -> Paramet
     return ParameterError(spec.name, f"has no parameter {name!r}", hint=hint(name, known, takes))
 
 
-def _converted(spec: Spec, name: str, value: Any, annotation: Any) -> Any:
+def _convert_given(spec: Spec, name: str, value: Any, annotation: Any) -> Any:
     try:
         if isinstance(value, list) and annotation in (int, float, bool, str):
             raise ValueError(f"{value!r} is a list, not a single value")
@@ -267,3 +275,78 @@ def guess(value: str) -> Any:
         with contextlib.suppress(SpecError):
             return [guess(item) for item in split_list(value)]
     return value
+
+
+# -- parameters in groups --------------------------------------------------------------------------
+
+
+def by_field(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Let a function take the fields of its records as keywords, next to the records themselves.
+
+    A record is a keyword-only parameter with an instance of an attrs class as its default. Fields
+    with such instances are records, too. A field wins over the record that is given with it. The
+    signature shows the fields in the place of their record. Raises ValueError if two parameters
+    would have the same name. The function raises TypeError for another value in the place of a
+    record.
+
+        @attrs.frozen(kw_only=True)
+        class Retry:
+            max_retries: int = 5
+            backoff_s: float = 0.5
+
+        class Endpoint:
+            @by_field
+            def __init__(self, url: str, *, retry: Retry = Retry()) -> None:
+                self.retry = retry
+
+    `Endpoint(url, retry=Retry(max_retries=3))` and `Endpoint(url, max_retries=3)` are the same.
+    Spec strings, run files, `cb info` and what a result records have the fields only. A record
+    that is kept in an attribute of its parameter's name is recorded field by field.
+    """
+    signature = signature_of(function)
+    records = {n: p.default for n, p in signature.parameters.items() if is_record(p.default)}
+    parameters: list[inspect.Parameter] = []
+    names = set(records)
+    for name, parameter in signature.parameters.items():
+        if name not in records:
+            parameters.append(parameter)
+            continue
+        for field, value in walk_record(records[name]):
+            names.add(field.alias)
+            if not is_record(value):
+                kind, annotation = parameter.KEYWORD_ONLY, _annotation(field)
+                parameters.append(
+                    inspect.Parameter(field.alias, kind, default=value, annotation=annotation)
+                )
+
+    @functools.wraps(function)
+    def take_fields(*arguments: Any, **keywords: Any) -> Any:
+        given = {name: keywords.pop(name) for name in [*keywords] if name in names}
+        for name, default in records.items():
+            keywords[name] = _fill(name, default, given)
+        return function(*arguments, **keywords)
+
+    take_fields.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    take_fields.__records__ = tuple(records)  # type: ignore[attr-defined]
+    return typing.cast("Callable[_P, _T]", take_fields)
+
+
+def _fill(name: str, default: Any, given: Mapping[str, Any]) -> Any:
+    """The given record or the default, with the given fields."""
+    record = given.get(name, default)
+    if not isinstance(record, type(default)):
+        actual, wanted = type(record).__name__, type(default).__name__  # not a value: maybe a key
+        raise TypeError(f"{name} is a {actual}: it must be a {wanted}, or be given by its fields")
+    fields = {}
+    for field in record_fields(type(record)):
+        value = getattr(record, field.name)
+        name = field.alias
+        fields[name] = _fill(name, value, given) if is_record(value) else given.get(name, value)
+    return attrs.evolve(record, **fields)
+
+
+def _annotation(field: Any) -> Any:
+    """The type of a field's values: of its converter's parameter, if it has a converter."""
+    if inspect.isfunction(field.converter):
+        return next(iter(signature_of(field.converter).parameters.values())).annotation
+    return field.type

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import os
 import time
 import weakref
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cbcore.components import describe_exception
+from cbcore.boundary import describe_exception
 from cbcore.contexts import FORMS, find_unreadable, is_same, pass_on, returned_forms
+from cbcore.costs import add_turns, count_tokens, read_cost, usage_of
 from cbcore.exceptions import CBError, ProcessError
 from cbcore.protocols import Cost, Example, Output
 from cbcore.timing import current_waits, waiting
@@ -20,9 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ("Renamed", "chain")
 
-USAGE_FIELDS = ("usage", "api_usage")
-"""The fields of an output with what an endpoint counted."""
-_REPORTS = (*USAGE_FIELDS, "stage_usage", "requests")
+_REPORTS = ("usage", "api_usage", "stage_usage", "requests")
 """Fields in which a stage reports on itself. The next stage does not get them."""
 _ANSWERS = ("response", "tool_calls")
 _LIKELIHOODS = "loglikelihood_requests"
@@ -75,12 +75,8 @@ class Chain:
     def process(self, example: Example) -> Output:
         passage = _Passage(example)
         for stage in self.stages:
-            passage.begin()
-            try:
-                output = stage.process(passage.current)
-            except (Exception, SystemExit) as error:  # a stage may raise anything
-                raise passage.failure(stage, error) from error
-            passage.take(stage, output)
+            with passage.call(stage):
+                passage.take(stage, stage.process(passage.current))
         return passage.output()
 
 
@@ -90,15 +86,12 @@ class AsyncChain(Chain):
     async def aprocess(self, example: Example) -> Output:
         passage = _Passage(example)
         for stage in self.stages:
-            passage.begin()
-            try:
+            with passage.call(stage):
                 if hasattr(stage, "aprocess"):
                     output = await stage.aprocess(passage.current)
                 else:
                     output = await _process_in_thread(stage, passage.current)
-            except (Exception, SystemExit) as error:  # a stage may raise anything
-                raise passage.failure(stage, error) from error
-            passage.take(stage, output)
+                passage.take(stage, output)
         return passage.output()
 
     async def aclose(self) -> None:
@@ -134,8 +127,8 @@ class _Passage:
     """An example on its way through the stages of a chain, and what each of them reported."""
 
     def __init__(self, example: Example) -> None:
-        self._example = dict(example)  # a stage may change what it is given
-        self.current = _leave_out_likelihoods(example)
+        self._example = _leave_out_likelihoods(example)
+        self.current = self._example
         self._forms: set[str] = set()  # of the context, as stages returned it or handed it back
         self._usage: Any = None
         self._stage_usage: list[dict[str, Any]] = []
@@ -145,38 +138,48 @@ class _Passage:
         self._usd: float | None = None
         self._n_unknown = 0
         self._is_unreported = False
-        self._began = self._waited = 0.0
 
-    def begin(self) -> None:
-        """A stage begins now."""
-        self._waited = current_waits().seconds
-        self._began = time.perf_counter()
+    @contextlib.contextmanager
+    def call(self, stage: Any) -> Iterator[None]:
+        """The call of a stage: it gets `current`, and `take` its output."""
+        self._before, self.current = self.current, dict(self.current)  # a stage may change it
+        waits = current_waits()
+        self._started = time.perf_counter() - waits.seconds
+        try:
+            yield
+        except (Exception, SystemExit) as error:  # a stage may raise anything
+            raise self._describe_failure(stage, error) from error
 
     def take(self, stage: Any, output: Any) -> None:
         """Go on with what a stage returned."""
-        took = time.perf_counter() - self._began - (current_waits().seconds - self._waited)
+        took = max(0.0, time.perf_counter() - current_waits().seconds - self._started)
         if not isinstance(output, dict):
-            raise ProcessError(f"stage {stage.name!r} returned {type(output).__name__}, not a dict")
-        before = self.current
+            raise ProcessError(f"it returned {type(output).__name__}, not a dict")
+        before = self._before
         if (problem := find_unreadable(before, output)) is not None:
-            raise ProcessError(f"stage {stage.name!r} {problem}")
-        reports = {
-            field: output[field]
-            for field in _REPORTS
-            if field in output and not is_same(output[field], before.get(field))
+            raise ProcessError(f"it {problem}")
+        # Of a stage that hands back all it was given, only what it changed is its own.
+        own = output
+        if before.keys() <= output.keys():
+            own = {f: v for f, v in output.items() if not is_same(v, before.get(f))}
+        reports = {field: own[field] for field in _REPORTS if field in own}
+        passed = {
+            field: before[field] if field in reports else value
+            for field, value in output.items()
+            if field not in reports or field in before
         }
-        passed = {field: value for field, value in output.items() if field not in reports}
-        passed |= {field: before[field] for field in reports if field in before}
-        metadata, facts = passed.get("metadata"), {}
-        if isinstance(metadata, Mapping) and metadata is not before.get("metadata"):
-            facts = passed["metadata"] = dict(metadata)
+        facts = own.get("metadata")
+        if isinstance(facts, Mapping):
+            passed["metadata"] = facts = dict(facts)
+        else:
+            facts = {}
         inner_s = facts.pop("stage_s", None)
-        seconds = inner_s if isinstance(inner_s, Mapping) else {stage.name: max(0.0, took)}
-        for name in seconds:
-            self._stage_s[name] = self._stage_s.get(name, 0.0) + (_read_amount(seconds, name) or 0)
-        cost = self._add_cost(stage, facts)
-        usage, answers = self._add_usage(stage, reports, passed)
-        self._add_requests(stage, reports, usage, cost, answers)
+        seconds = inner_s if isinstance(inner_s, Mapping) else {stage.name: took}
+        for name, value in seconds.items():
+            known = float(value) if type(value) in (int, float) else 0.0
+            self._stage_s[name] = self._stage_s.get(name, 0.0) + known
+        is_answer = any(field in own for field in _ANSWERS)
+        self._add_requests(stage, reports, self._add_cost(stage, facts), is_answer=is_answer)
         if returned := returned_forms(before, passed):
             self._forms = returned
         else:
@@ -185,13 +188,13 @@ class _Passage:
 
     def _add_cost(self, stage: Any, facts: Mapping[str, Any]) -> float | None:
         """Add what a stage cost to the total. Returns its dollars, None if it reports none."""
-        cost: float | None = _read_amount(facts, _COST)
-        if cost is not None:
-            self._usd = (self._usd or 0.0) + cost
+        spent = read_cost(facts)
+        if spent.cost.usd is not None:
+            self._usd = (self._usd or 0.0) + spent.cost.usd
         elif hasattr(stage, "max_cost"):
             self._is_unreported = True
-        self._n_unknown += _read_amount(facts, _UNKNOWN) or 0
-        return cost
+        self._n_unknown += spent.n_unknown
+        return spent.cost.usd
 
     def _write_cost(self, facts: dict[str, Any]) -> None:
         """Write what all stages cost into the metadata of an output, or the cost of a failure.
@@ -205,70 +208,49 @@ class _Passage:
         elif self._usd is not None:
             facts[_COST] = self._usd
 
-    def _add_usage(
-        self, stage: Any, reports: Mapping[str, Any], passed: Mapping[str, Any]
-    ) -> tuple[Any, bool]:
-        """Add the usage of a stage. Returns it, and whether the stage gave an answer."""
-        before = self.current
-        reported = [reports[field] for field in USAGE_FIELDS if field in reports]
+    def _add_requests(
+        self, stage: Any, reports: Mapping[str, Any], usd: float | None, *, is_answer: bool
+    ) -> None:
+        """Add the usage and the requests of a stage.
+
+        A stage that lists no request, but reports a usage or a cost, has made one all the same. A
+        stage that gives the answer is listed as `answered`: a model in its place would be asked.
+        """
+        usage = usage_of(reports)
+        if is_answer:
+            self._usage = usage
         inner = reports.get("stage_usage")
         if isinstance(inner, list):  # of a chain inside this one
-            self._stage_usage += [dict(one) for one in inner if isinstance(one, Mapping)]
+            stages = [dict(one) for one in inner if isinstance(one, Mapping)]
+            usage = [one.get("usage") for one in stages]
         else:
-            self._stage_usage += [{"stage": stage.name, "usage": usage} for usage in reported]
-        answers = any(
-            field in passed and not is_same(passed[field], before.get(field)) for field in _ANSWERS
-        )
-        # A model may give the same answer as the stage before it. A stage that hands back all
-        # that it was given did not answer.
-        if reported and not before.keys() <= passed.keys():
-            answers = answers or any(field in passed for field in _ANSWERS)
-        if answers:
-            self._usage = reported[0] if reported else None
-        if isinstance(inner, list):
-            return [one.get("usage") for one in inner if isinstance(one, Mapping)], answers
-        return reported[0] if reported else None, answers
-
-    def _add_requests(
-        self,
-        stage: Any,
-        reports: Mapping[str, Any],
-        usage: Any,
-        cost: float | None,
-        answers: bool,
-    ) -> None:
-        """Add the requests of a stage.
-
-        A stage that lists none, but reports a usage or a cost, has made one all the same. A stage
-        that gives the answer is listed as `answered`: a model in its place would be asked.
-        """
+            stages = [{"stage": stage.name, "usage": usage}] if usage else []
+        self._stage_usage += stages
         requests = reports.get("requests")
         if requests:
             for one in requests if isinstance(requests, list | tuple) else [requests]:
                 entry = one if isinstance(one, Mapping) else {"messages": one}
                 self._requests.append({"stage": stage.name, **entry})
-        elif usage or cost is not None or (answers and not self._is_answered):
+        elif usage or usd is not None or (is_answer and not self._is_answered):
             entry = {"stage": stage.name}
-            if answers and "stage_usage" not in reports:
+            if is_answer and inner is None:
                 entry["answered"] = True
             else:
                 usage = add_turns(usage)
-            if usage:
-                entry["usage"] = usage
-            if cost is not None:
-                entry[_COST] = cost
+            entry |= {"usage": usage} if usage else {}
+            entry |= {} if usd is None else {_COST: usd}
             self._requests.append(entry)
-        self._is_answered = self._is_answered or answers
+        self._is_answered = self._is_answered or is_answer
 
-    def failure(self, stage: Any, error: BaseException) -> ProcessError:
+    def _describe_failure(self, stage: Any, error: BaseException) -> ProcessError:
         """The error of a chain of which a stage failed, with what all stages cost until then."""
         reason = error.message if isinstance(error, CBError) else describe_exception(error)
         cost = dict(error.cost) if isinstance(error, ProcessError) else {}
         if not cost and hasattr(stage, "max_cost"):
             cost[_UNKNOWN] = 1
         counts = [count_tokens(add_turns(one.get("usage"))) for one in self._stage_usage]
-        if n_tokens := sum(n or 0 for n in counts):
-            cost[_TOKENS] = n_tokens + (_read_amount(cost, _TOKENS) or 0)
+        if n_tokens := sum(n or 0 for n in counts) + read_cost(cost).cost.tokens:
+            cost[_TOKENS] = n_tokens
         requests = [
             {key: value for key, value in one.items() if key not in ("messages", "tools", "reply")}
             for one in self._requests
@@ -338,29 +320,3 @@ async def _gather(awaitables: Iterable[Awaitable[Any]]) -> None:
     import asyncio
 
     await asyncio.gather(*awaitables)
-
-
-def add_turns(usage: Any) -> Mapping[str, Any]:
-    """The usage of a call. A list has the usage of every turn, which are added up."""
-    if isinstance(usage, Mapping):
-        return usage
-    total: dict[str, Any] = {}
-    for turn in usage if isinstance(usage, list | tuple) else ():
-        for key, value in turn.items() if isinstance(turn, Mapping) else ():
-            is_number = isinstance(value, int | float)
-            total[key] = total.get(key, 0) + value if is_number else value
-    return total
-
-
-def count_tokens(usage: Mapping[str, Any]) -> int | None:
-    """The tokens of prompt and completion; None if neither was counted."""
-    counts = [usage.get(key) for key in ("prompt_tokens", "completion_tokens")]
-    known = [n for n in counts if type(n) is int and n >= 0]
-    return sum(known) if known else None
-
-
-def _read_amount(facts: Mapping[str, Any], name: str) -> Any:
-    """A reported amount; None unless it is a finite number of zero or more."""
-    amount: Any = facts.get(name)
-    is_number = type(amount) in (int, float)
-    return amount if is_number and 0 <= amount < float("inf") else None

@@ -32,10 +32,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
-from cbcore.components import describe_exception
+from cbcore.boundary import describe_exception
 from cbcore.exceptions import ColumnError, MissingScoreError
 from cbcore.introspection import function_name
-from cbcore.names import asking, hint, near_matches
+from cbcore.names import hint, near_matches, suggest
 from cbcore.usercode import import_attribute
 
 __all__ = [
@@ -94,17 +94,17 @@ Column: TypeAlias = str | Callable[[Row], Any]
 """Where a field is read from: the name of a column, a path, or a function of the row."""
 
 
-def _parse_path(text: str, system: str | None) -> list[tuple[str, bool]]:
+def _parse_path(text: str) -> list[tuple[str, bool]]:
     """The steps of a path, each with whether it is quoted, that is, a name whatever it looks like.
 
-    The name of the system stays one step. Raises ValueError.
+    Raises ValueError.
     """
     steps, length = [], 0
     for match in _STEP.finditer(text):
         single, double, bare = match.groups()
         quoted = double if single is None else single
         name = bare if quoted is None else quoted.replace(match[0][0] * 2, match[0][0])
-        steps.append((name if system is None else name.replace(_SYSTEM, system), bare is None))
+        steps.append((name, bare is None))
         length += len(match[0])
     if not steps or length != len(text):
         raise ValueError(f"the path {text!r} has an empty name or a misplaced quote")
@@ -113,6 +113,8 @@ def _parse_path(text: str, system: str | None) -> list[tuple[str, bool]]:
 
 def _read_path(steps: Sequence[tuple[str, bool]], row: Row) -> Any:
     """The value at the end of a path. Raises `MissingScoreError`."""
+    if row.system is not None:  # it stays one step, whatever its name
+        steps = [(name.replace(_SYSTEM, row.system), quoted) for name, quoted in steps]
     (first, _), *rest = steps
     if rest and first in ("original", "processed") and first not in row.original:
         return _walk(getattr(row, first), rest, first)
@@ -171,6 +173,20 @@ def _call(function: Callable[[Row], Any], row: Row) -> Any:
         raise MissingScoreError(reason) from error
 
 
+def _find_reader(column: Any) -> tuple[Column, Callable[[Row], Any]]:
+    """A column, and what reads it. Raises ValueError or TypeError for what is not a column."""
+    if isinstance(column, str) and column.startswith("py:"):
+        column = import_attribute(column)
+    if isinstance(column, int | float) and not isinstance(column, bool):
+        column = str(column)  # a name that YAML reads as a number
+    if isinstance(column, str):
+        return column, partial(_read_path, _parse_path(column))
+    if callable(column):
+        return column, partial(_call, column)
+    yaml = ": a name such as no needs quotes in YAML" if isinstance(column, bool) else ""
+    raise TypeError(f"is a column, a path or a function of the row, not {column!r}{yaml}")
+
+
 class ColumnReader:
     """Reads the mapped fields of an evaluator or a dataset from rows.
 
@@ -187,62 +203,45 @@ class ColumnReader:
         sides: Mapping[str, Side],
         *,
         accepts: Mapping[str, Callable[[Any], Any]] | None = None,
-        system: str | None = None,
     ) -> None:
         self.owner = owner
+        self.sides = sides
+        self._accepts = accepts or {}
         self.columns: dict[str, Column] = {}
-        self.sides = dict(sides)
-        self.accepts = dict(accepts or {})
-        self.system = system
         self._readers: dict[str, Callable[[Row], Any]] = {}
-        for field, given in columns.items():
-            column: Any = given
+        for field, column in columns.items():
             try:
-                if isinstance(column, str) and column.startswith("py:"):
-                    column = import_attribute(column)
-                if isinstance(column, int | float) and not isinstance(column, bool):
-                    column = str(column)  # a name that YAML reads as a number
-                if isinstance(column, str):
-                    self._readers[field] = partial(_read_path, _parse_path(column, system))
-                elif callable(column):
-                    self._readers[field] = partial(_call, column)
-                else:
-                    yaml = ": a name such as no needs quotes in YAML"
-                    raise TypeError(
-                        f"{field}{SUFFIX} is a column, a path or a function of the row, "
-                        f"not {column!r}{yaml if isinstance(column, bool) else ''}"
-                    )
+                self.columns[field], self._readers[field] = _find_reader(column)
+            except TypeError as error:
+                raise TypeError(f"{field}{SUFFIX} {error}") from error
             except ValueError as error:
                 raise ValueError(f"{field}{SUFFIX}: {error}") from error
-            self.columns[field] = column
 
     @property
     def depends_on_system(self) -> bool:
         """Whether the name of the system may change what is read; a function can look at it."""
         return any(callable(c) or _SYSTEM in c for c in self.columns.values())
 
-    def for_system(self, name: str) -> ColumnReader:
-        """The reader for the rows of one system."""
-        return ColumnReader(self.owner, self.columns, self.sides, accepts=self.accepts, system=name)
-
     def read(
         self,
         original: Mapping[str, Any],
         processed: Mapping[str, Any] | None,
+        *,
+        system: str | None = None,
         example: str | None = None,
     ) -> dict[str, Any]:
         """The value of every mapped field. Raises `ColumnError`, which names the `example`.
 
-        Without an output, a field that only the output may have is left out.
+        `system` is the name of the system under test. Without an output, a field that only the
+        output may have is left out.
         """
         values = {}
         for field, column in self.columns.items():
             side = self.sides.get(field, "original")
-            row = Row(original, processed or {}, system=self.system, prefer=side)
+            row = Row(original, processed or {}, system=system, prefer=side)
             try:
-                values[field] = self._readers[field](row)
-                if field in self.accepts:
-                    values[field] = self.accepts[field](values[field])
+                value = self._readers[field](row)
+                values[field] = self._accepts[field](value) if field in self._accepts else value
             except MissingScoreError as error:
                 if processed is None and self._may_be_in_output(field, original):
                     continue
@@ -302,7 +301,7 @@ class MappedEvaluator:
         for field in columns:
             if reads and field not in reads:
                 near = [name + SUFFIX for name in near_matches(field, reads, limit=1)]
-                meant = asking(near, then=f"it reads {', '.join(reads)}")
+                meant = suggest(near, then=f"it reads {', '.join(reads)}")
                 raise ValueError(f"{evaluator.name} does not read a field {field!r}; {meant}")
         self.evaluator = evaluator
         needs = tuple(getattr(evaluator, "needs", ()))
@@ -311,7 +310,7 @@ class MappedEvaluator:
         self._only_output = set(needs_output) - set(needs)
         produced = (_OUTPUT_FIELDS - self._only_example) | self._only_output
         sides: dict[str, Side] = {f: "processed" if f in produced else "original" for f in columns}
-        self._reader = ColumnReader(evaluator.name, columns, sides, system=system)
+        self._reader = ColumnReader(evaluator.name, columns, sides)
         self.columns = self._reader.columns
         self.needs = tuple(n for n in needs if n not in columns)
         self.needs_output = tuple(n for n in needs_output if n not in columns)
@@ -336,12 +335,12 @@ class MappedEvaluator:
         self, original: Mapping[str, Any], processed: Mapping[str, Any] | None
     ) -> dict[str, Any]:
         """The mapped fields of a row; see `ColumnReader.read`."""
-        return self._reader.read(original, processed)
+        return self._reader.read(original, processed, system=self.system)
 
     def _map(
         self, original: Mapping[str, Any], processed: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        values = self._reader.read(original, processed)
+        values = self.read_columns(original, processed)
         shown = {f: v for f, v in values.items() if f not in self._only_output}
         returned = {f: v for f, v in values.items() if f not in self._only_example}
         return {**original, **shown}, {**processed, **returned}
@@ -407,7 +406,7 @@ def describe_absent(field: str, example: Mapping[str, Any]) -> str:
     near = likely_column(field, columns)
     if field in example and not near:
         return f"the {field!r} of the example is empty"
-    suggestion = asking([near] if near else [], lead="; ", shown=repr) or "."
+    suggestion = suggest([near] if near else [], lead="; ", shown=repr) or "."
     flag = format_flags({field: near or "COLUMN"})
     has = list_names(sorted(columns)) or "none"
     return f"the example has no {field!r} (it has {has}){suggestion} Say it with {flag}"

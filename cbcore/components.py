@@ -1,22 +1,26 @@
-"""What a plugin offers: named components whose code is imported only when it is used."""
+"""Components by name and kind, whose code is imported only when it is used."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
-import re
+import operator
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import attrs
 
 from cbcore import names
+from cbcore.boundary import at_boundary
 from cbcore.exceptions import PluginContractError, PluginLoadError
-from cbcore.kinds import KINDS
-from cbcore.secrets import hide, redact
+from cbcore.secrets import hide
 
-__all__ = ("TASKS", "Built", "Component", "Owner", "describe_exception")
+__all__ = ("TASKS", "Built", "Component", "Kind", "Owner")
+
+_RUN = "cb run --system SYSTEM --dataset DATASET"
 
 TASKS = (
     "qa",
@@ -44,14 +48,188 @@ class Owner:
         return f"{self.distribution} {self.version}"
 
 
+@attrs.frozen(eq=False)
+class Kind:
+    """A kind of component.
+
+    A plugin may bring kinds of its own: an entry point in the group `cb.kinds` names one and points
+    at its `Kind`. Then every plugin can offer components of it, and `cb list` shows them.
+
+    The entry-point group `cb.<names>`, with the plural of its name, offers components of it.
+    Datasets, systems, evaluators, metrics and reporters can also be offered by a hook.
+
+    - `offer`: what such components are, as the end of the sentence "Offer …".
+    - `target`: what a component's target has to be or do, in one sentence.
+    - `methods`: what the target makes has at least one of these, if there are any; if it
+      `is_named`, a `name` too.
+    - `problem`: asked instead of that, where it is given: what is wrong with a thing that a
+      target made; None if nothing is.
+    - `is_value`: the target is the thing itself, not something that makes it.
+    - `example`: a command that uses one; `{spec}` stands for its name.
+    - `hint`: where a component of it belongs, for who gives one as another kind.
+    - `template`: a folder with what `cb new` writes for it: `component.py.jinja`,
+      `test_component.py.jinja` and `usage.md`, as in the template of the core. None where there is
+      nothing to start from.
+    - `rules`: a module that the conformance kit imports before it checks such a component. It
+      registers its rules with the kit; its function `use(case)` uses a component once, for the
+      rules about identity.
+    - `is_tested`: a run tests these components, so `name=` renames them in results and a run
+      needs data besides them.
+    """
+
+    name: str
+    offer: str
+    target: str
+    methods: tuple[str, ...] = ()
+    is_named: bool = True
+    problem: Callable[[Any], str | None] | None = None
+    is_value: bool = False
+    example: str = ""
+    hint: str = ""
+    template: Path | None = None
+    rules: str = ""
+    is_tested: bool = False
+
+    @property
+    def group(self) -> str:
+        """The entry-point group that offers components of this kind."""
+        return f"cb.{names.plural(self.name)}"
+
+    def find_problem(self, value: Any) -> str:
+        """Why an object is not of this kind, behind "this system (Class)"; empty if it is."""
+        if self.problem is not None:
+            wrong = self.problem(value)
+            return f": {wrong}" if wrong else ""
+        is_data = not isinstance(value, str)  # a text can be iterated, too
+        has_method = is_data and any(callable(getattr(value, m, None)) for m in self.methods)
+        if self.methods and not has_method:
+            return f" has no {' or '.join(f'{method}()' for method in self.methods)}"
+        has_name = isinstance(getattr(value, "name", None), str)
+        return " has no name (a string)" if self.is_named and not has_name else ""
+
+
+def _other_than(name: str) -> Callable[[Any], str | None]:
+    """Say of everything but a value of that class what it should be."""
+
+    def problem(value: Any) -> str | None:
+        found = type(value).__name__
+        return None if found == name else f"make it a value of the class {name}, not a {found}"
+
+    return problem
+
+
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind(
+            "dataset",
+            "datasets",
+            "It is called as `target(config, **parameters)` and returns an iterable of examples.",
+            methods=("__iter__",),
+            is_named=False,
+            example="cb run --system SYSTEM --dataset {spec}",
+        ),
+        Kind(
+            "system",
+            "systems: context compressors, rerankers, readers, endpoints",
+            "It makes an object with `name` and `process` or `aprocess`.",
+            methods=("process", "aprocess"),
+            is_tested=True,
+            example="cb run --system {spec} --dataset DATASET",
+        ),
+        Kind(
+            "evaluator",
+            "evaluators",
+            "Its `applies_to` and `emits`, said in the component or on the target, decide "
+            "whether the evaluator is wired automatically, and what can be asked of it.",
+            methods=("score", "ascore"),
+            example=f"{_RUN} --evaluator {{spec}}",
+        ),
+        Kind(
+            "metric",
+            "metrics",
+            "It makes an object with `name` and `compute` or `compare`.",
+            methods=("compute", "compare"),
+            example=f"{_RUN} --metric {{spec}}",
+        ),
+        Kind(
+            "reporter",
+            "output formats for `--output`",
+            "It makes an object with `name` and `render`.",
+            methods=("render", "write"),
+            example=f"{_RUN} --output {{spec}}",
+        ),
+        Kind(
+            "executor",
+            "workers that make the calls: other processes, other machines",
+            "It makes an object with `name` and `open`.",
+            methods=("open",),
+        ),
+        Kind(
+            "tokenizer",
+            "token counters for `--tokenizer`",
+            "It makes an object with `name` and `count`.",
+            methods=("count",),
+            example=f"{_RUN} --tokenizer {{spec}}",
+        ),
+        Kind(
+            "command",
+            "sub-commands of `cb`",
+            "It is a `click.Command`, or a function that returns one. A built-in command "
+            "cannot be replaced; one called `list-things` also answers `cb list things`.",
+            example="cb {spec} --help",
+        ),
+        Kind(
+            "option",
+            "flags of `cb run`, which `cb_configure` or parameters of components read",
+            "It is a `cbcore.settings.Option`.",
+            problem=_other_than("Option"),
+            is_value=True,
+            example="cb run --help",
+        ),
+        Kind(
+            "run_file",
+            "run files that `cb run NAME` finds without a path",
+            "It is a `cbcore.settings.run_file.RunFile`.",
+            problem=_other_than("RunFile"),
+            is_value=True,
+            example="cb run {spec}",
+        ),
+        Kind(
+            "directory",
+            "directories of packages, for the hint behind an unknown name",
+            "It is a function that returns the packages which offer a component, called as "
+            "`target(kind, name)`. For the kind `plugin`, it returns the package of that name, and "
+            "for `score` those that give a score.",
+            is_value=True,
+            is_named=False,
+        ),
+        Kind(
+            "kind",
+            "kinds of components",
+            "It is a `cbcore.components.Kind`.",
+            problem=_other_than("Kind"),
+            is_value=True,
+        ),
+    )
+}
+"""Every kind that the core knows, by name."""
+
+
 def _texts(value: Iterable[str] | str | None) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    texts = (value,) if isinstance(value, str) else tuple(value)
+    texts = (value,) if isinstance(value, str) else tuple(value or ())
     for text in texts:
         if not isinstance(text, str):
             raise TypeError(f"{text!r} is not a string")
     return texts
+
+
+def _check_name(_: object, field: attrs.Attribute[str], value: str) -> None:
+    # A kind may be one that a plugin brings: the catalog knows which there are.
+    if not names.is_valid(value):
+        raise ValueError(
+            f"{value!r} is not a component {field.name}: use lower-case letters, digits, - and _"
+        )
 
 
 _DESCRIPTIVE = (
@@ -82,8 +260,8 @@ class Component:
       an evaluator that joins every run on the tasks it applies to.
     """
 
-    kind: str = attrs.field()
-    name: str = attrs.field()
+    kind: str = attrs.field(validator=_check_name)
+    name: str = attrs.field(validator=_check_name)
     target: str | Callable[..., Any]
     summary: str = ""
     tasks: tuple[str, ...] = attrs.field(default=(), converter=_texts)
@@ -95,19 +273,6 @@ class Component:
     owner: Owner | None = None
     main_score: str = ""
     metavar: str = ""
-
-    @kind.validator
-    def _check_kind(self, _: object, value: str) -> None:
-        # A kind may be one that a plugin brings: whether it is there, the catalog knows.
-        if not names.is_valid(value):
-            raise ValueError(f"{value!r} is not a kind of component: use one of {', '.join(KINDS)}")
-
-    @name.validator
-    def _check_name(self, _: object, value: str) -> None:
-        if not names.is_valid(value):
-            raise ValueError(
-                f"{value!r} is not a component name: use lower-case letters, digits, - and _"
-            )
 
     @property
     def plugin(self) -> str:
@@ -158,31 +323,26 @@ class Component:
             )
         return target
 
-    def described(self) -> Component:
+    def describe(self) -> Component:
         """This component with its empty descriptive fields read from the loaded target."""
         target = self.load()
-        try:
-            return self._described_by(target)
-        except Exception as error:  # the plugin boundary: attributes may be code
-            raise PluginContractError(
-                self.plugin,
-                f"{self.kind} {self.name!r} cannot be described: {describe_exception(error)}",
-            ) from error
-
-    def _described_by(self, target: Callable[..., Any]) -> Component:
-        # The documentation of a `partial` and its like is that of their class, not of the thing.
-        doc = target.__doc__ if target.__doc__ is not type(target).__doc__ else None
-        said = (getattr(target, name, "") for name in ("help", "offer"))
-        summary = self.summary or next(filter(None, said), "") or (doc or "").strip()
-        found: dict[str, Any] = {"summary": str(summary).partition("\n")[0]}
-        for field in _DESCRIPTIVE:
-            declared = getattr(target, field, None)
-            if isinstance(declared, set | frozenset):  # it has no order of its own
-                declared = sorted(declared)
-            is_flag = field == "automatic" and declared is True
-            if not getattr(self, field) and (is_flag or isinstance(declared, str | tuple | list)):
-                found[field] = declared
-        return attrs.evolve(self, **found)
+        broken = functools.partial(PluginContractError, self.plugin)
+        with at_boundary(f"describing the {self.kind} {self.name!r}", broken):
+            # The documentation of a `partial` is that of its class, not of the component.
+            doc = target.__doc__ if target.__doc__ is not type(target).__doc__ else None
+            texts = (self.summary, *(getattr(target, name, "") for name in ("help", "offer")), doc)
+            summary = next(filter(None, texts), "")
+            found: dict[str, Any] = {"summary": str(summary).strip().partition("\n")[0]}
+            for field in _DESCRIPTIVE:
+                declared = getattr(target, field, None)
+                if isinstance(declared, set | frozenset):  # it has no order of its own
+                    declared = sorted(declared)
+                is_flag = field == "automatic" and declared is True
+                if not getattr(self, field) and (
+                    is_flag or isinstance(declared, str | tuple | list)
+                ):
+                    found[field] = declared
+            return attrs.evolve(self, **found)
 
 
 # Two of them are never equal: what they hold may be compared in ways of its own, or not at all.
@@ -191,7 +351,7 @@ class Built:
     """A component that is ready to use.
 
     - `record`: what results say of it; empty for what no result records.
-    - `component`: the one that it was made from by name.
+    - `component`: the one that it was made from by name, described.
     - `stages`: the parts of a chain.
     - `remake`: makes it again in a worker. Without it, the value itself is pickled.
     - `is_automatic`: for an evaluator that joined the run by itself. It passes over examples and
@@ -213,8 +373,43 @@ class Built:
     @property
     def tasks(self) -> Sequence[str]:
         """The tasks of a dataset, its main one first."""
-        described = self.component.described() if self.component else None
-        return getattr(self.value, "tasks", None) or (described.tasks if described else ())
+        return self.get("tasks") or ()
+
+    @property
+    def main_score(self) -> str:
+        """The score that a dataset says it is judged by; empty if it does not."""
+        return str(self.get("main_score") or "")
+
+    @property
+    def applies_to(self) -> Sequence[str]:
+        """The tasks that an evaluator scores."""
+        return self.get("applies_to") or ()
+
+    @property
+    def emits(self) -> tuple[str, ...]:
+        """The scores that an evaluator declares."""
+        return tuple(self.get("emits") or ())
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether a system is awaited."""
+        return hasattr(self.value, "aprocess")
+
+    @property
+    def endpoints(self) -> frozenset[str]:
+        """The endpoints that a system waits for; none if it computes here."""
+        return frozenset(getattr(self.value, "endpoints", None) or ())
+
+    @property
+    def max_cost(self) -> Callable[[Mapping[str, Any]], Any] | None:
+        """The most that a call may cost, by its example, as a component declares it."""
+        declared: Callable[[Mapping[str, Any]], Any] | None
+        declared = getattr(self.value, "max_cost", None)
+        return declared
+
+    def get(self, field: str) -> Any:
+        """The value of a descriptive field: of the object, or else of its component."""
+        return getattr(self.value, field, None) or getattr(self.component, field, None)
 
 
 registered: dict[tuple[str, str], Component] = {}
@@ -227,55 +422,15 @@ def import_target(target: str, *, plugin: str) -> Any:
     Exceptions and exits become `PluginLoadError`; an interrupt names the plugin. What the import
     prints goes to standard error, so that the output of `cb` stays machine-readable.
     """
-    module_name, _, attribute = (part.strip() for part in target.partition(":"))
+    module, _, attribute = (part.strip() for part in target.partition(":"))
+    hint = f"reinstall or update {plugin}, or leave it out with --no-plugin {plugin}"
+    broken = functools.partial(PluginLoadError, plugin, hint=hint)
     try:
-        with contextlib.redirect_stdout(sys.stderr):
-            found: Any = importlib.import_module(module_name)
-            for part in attribute.split(".") if attribute else ():
-                found = getattr(found, part)
+        with (
+            at_boundary(f"importing {target}", broken, through=()),
+            contextlib.redirect_stdout(sys.stderr),
+        ):
+            found = importlib.import_module(module)
+            return operator.attrgetter(attribute)(found) if attribute else found
     except KeyboardInterrupt as interrupt:
         raise KeyboardInterrupt(f"while importing {target} of {plugin}") from interrupt
-    except BaseException as error:  # the plugin boundary: a module may raise whatever it likes
-        raise PluginLoadError(
-            plugin,
-            f"importing {target} failed: {describe_exception(error)}",
-            hint=f"reinstall or update {plugin}, or leave it out with --no-plugin {plugin}",
-        ) from error
-    return found
-
-
-_MOST_CHARACTERS = 4000
-"""Of a message; what is longer was not written to be read."""
-_LONGEST_REPR = 200
-
-
-def describe_exception(error: BaseException) -> str:
-    """`Type: message` on one line, naming an exit for what it is. Never fails, and ends.
-
-    Known secrets are blotted out of it.
-    """
-    if isinstance(error, SystemExit):
-        return f"it called sys.exit({described_value(error.code)})"
-    try:
-        # Before anything is cut off: a part of a secret could not be found any more.
-        text = redact(str(error))
-        if len(text) > _MOST_CHARACTERS:
-            text = f"{text[:_MOST_CHARACTERS]}… ({len(text):,} characters)"
-        text = " ".join(text.split())
-    except KeyboardInterrupt:
-        raise
-    except BaseException as broken:  # noqa: BLE001 - an error may be unable to say what it is
-        text = f"(its message cannot be had: {type(broken).__name__})"
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def described_value(value: Any) -> str:
-    """The `repr` of a value, shortened; of one that has none, its type. Never fails itself."""
-    try:
-        text = redact(repr(value))
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # noqa: BLE001 - the `repr` of somebody else's object is code too
-        return f"<{type(value).__name__}>"
-    text = re.sub(" at 0x[0-9a-fA-F]+", "", text)  # another one in every run
-    return text if len(text) <= _LONGEST_REPR else f"{text[:_LONGEST_REPR]}…"

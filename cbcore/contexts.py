@@ -8,11 +8,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from hashlib import blake2b
 from typing import Any
 
-from cbcore.texts import with_rewritten_twin
+from cbcore.texts import rewrite_twin
 
-__all__ = ("FORMS", "content_of", "context_of", "history_of", "pass_on", "text_of")
+__all__ = (
+    "FORMS",
+    "content_of",
+    "context_of",
+    "count_media",
+    "history_of",
+    "pass_on",
+    "text_of",
+)
 
 FORMS = ("context", "contexts", "messages")
 """The fields that hold a context."""
@@ -22,8 +31,11 @@ _READABLE = {
     "contexts": "a list of texts or mappings with a text",
     "messages": "a list of messages",
 }
-_REWRITTEN = (*FORMS, "question", "turns")
-"""The fields that `pass_on` may change."""
+STRUCTURED = ("tools", "tool_calls", "function_call")
+"""Definitions of tools and calls of them. A model sees their names and arguments, as JSON."""
+
+_MEDIA = frozenset({"image", "audio", "video", "file", "document"})
+"""Content parts with one of these words in their type, such as `image_url` and `input_audio`."""
 _BETWEEN = "\n\n"
 _TEXT_KEYS = ("text", "content", "page_content")
 
@@ -32,25 +44,15 @@ def texts_of(contexts: Any) -> list[str] | None:
     """The texts of a ranked list; None if it is not a list of texts or mappings with a text."""
     if not isinstance(contexts, list | tuple):
         return None
-    texts = []
-    for item in contexts:
-        text = text_of(item)
-        if text is None:
-            return None
-        texts.append(text)
-    return texts
+    texts = [text for item in contexts if (text := text_of(item)) is not None]
+    return texts if len(texts) == len(contexts) else None
 
 
 def text_of(item: Any) -> str | None:
     """The text of an item of `contexts`: a text, or a mapping with one. None if it has none."""
-    if isinstance(item, str):
-        return item
     if isinstance(item, Mapping):
-        for key in _TEXT_KEYS:
-            if key in item:
-                text = item[key]
-                return text if isinstance(text, str) else None
-    return None
+        item = next((item[key] for key in _TEXT_KEYS if key in item), None)
+    return item if isinstance(item, str) else None
 
 
 def context_of(fields: Mapping[str, Any]) -> str | None:
@@ -62,13 +64,10 @@ def context_of(fields: Mapping[str, Any]) -> str | None:
     context = fields.get("context")
     if isinstance(context, str):
         return context
-    if context is None:
-        texts = texts_of(fields.get("contexts"))
-        messages: Any = fields.get("messages")
-        if texts is None and is_readable("messages", messages):
-            texts = [f"{m.get('role') or 'user'}: {content_of(m)}" for m in messages]
-    else:
-        texts = texts_of(context)
+    texts = texts_of(fields.get("contexts") if context is None else context)
+    messages: Any = fields.get("messages")
+    if context is texts is None and is_readable("messages", messages):
+        texts = [f"{m.get('role') or 'user'}: {content_of(m)}" for m in messages]
     return None if texts is None else _BETWEEN.join(texts)
 
 
@@ -88,9 +87,10 @@ def find_unreadable(given: Mapping[str, Any], output: Mapping[str, Any]) -> str 
     """Why the context that an output returns cannot be read; None if it can be read."""
     for form in FORMS:
         value = output.get(form)
-        if value is None or is_readable(form, value) or is_same(value, given.get(form)):
+        if value is given.get(form) or value is None or is_readable(form, value):
             continue
-        return f"returned {form!r} as {type(value).__name__}, not as {_READABLE[form]}"
+        if not is_same(value, given.get(form)):
+            return f"returned {form!r} as {type(value).__name__}, not as {_READABLE[form]}"
     return None
 
 
@@ -108,8 +108,9 @@ def history_of(example: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def has_field(fields: Mapping[str, Any], field: str) -> bool:
     """Whether a field has a value; a `context` may have any of its forms."""
-    if field != "context":
-        return fields.get(field) is not None
+    value = fields.get(field)
+    if field != "context" or isinstance(value, str):
+        return value is not None
     return any(is_readable(form, fields.get(form)) for form in FORMS)
 
 
@@ -124,32 +125,19 @@ def pass_on(given: Mapping[str, Any], output: Mapping[str, Any]) -> dict[str, An
     returned = returned_forms(given, output)
     if not returned:
         return after
-    for form in FORMS:
-        if form in after and form not in returned:
-            del after[form]
-    return with_rewritten_twin(given, complete_forms(after))
+    after = {field: v for field, v in after.items() if field not in FORMS or field in returned}
+    return rewrite_twin(given, complete_forms(after))
 
 
-def complete_output(
-    given: Mapping[str, Any],
-    output: Mapping[str, Any],
-    passed: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
+def complete_output(output: Mapping[str, Any], sent: Mapping[str, Any]) -> dict[str, Any]:
     """An output as evaluators read it: with the context that was sent, in both of its forms.
 
-    An output without a context stays as it is. `passed` is what `pass_on` makes of the two.
+    An output without a context stays as it is. `sent` is what `pass_on` makes of it.
     """
-    completed = dict(output)
-    if not (output.get("context") or output.get("contexts") or output.get("messages")):
-        return completed
-    if passed is None:
-        passed = pass_on(given, output)
-    for field in _REWRITTEN:
-        if field in passed and (field in FORMS or field in output):
-            completed[field] = passed[field]
-        elif field in completed and field in FORMS:
-            del completed[field]
-    return complete_forms(completed)
+    if not any(output.get(form) for form in FORMS):
+        return dict(output)
+    completed = {f: sent.get(f, value) for f, value in output.items() if f not in FORMS}
+    return complete_forms(completed | {form: sent[form] for form in FORMS if form in sent})
 
 
 def complete_forms(fields: dict[str, Any]) -> dict[str, Any]:
@@ -170,16 +158,10 @@ def returned_forms(given: Mapping[str, Any], output: Mapping[str, Any]) -> set[s
     Of an output that hands back all it was given, only the changed forms count. A form that
     cannot be read does not count.
     """
-    returned, changed = set(), set()
-    for form in FORMS:
-        value = output.get(form)
-        if value is not None and is_readable(form, value):
-            returned.add(form)
-            if not is_same(value, given.get(form)):
-                changed.add(form)
-    if not changed or given.keys() <= output.keys():
-        return changed
-    return returned
+    values = {form: output[form] for form in FORMS if output.get(form) is not None}
+    returned = {form for form, value in values.items() if is_readable(form, value)}
+    changed = {form for form in returned if not is_same(values[form], given.get(form))}
+    return changed if given.keys() <= output.keys() or not changed else returned
 
 
 def is_same(value: Any, other: Any) -> bool:
@@ -193,26 +175,41 @@ def is_same(value: Any, other: Any) -> bool:
 
 
 def content_of(message: Mapping[str, Any]) -> str:
-    """The text of a message; parts that are not text, and tool calls, as JSON."""
+    """The text of a message; tool calls, and other parts that are not text, as JSON.
+
+    An image, a recording or a file is its type and a digest of it, as in `[image_url 1f0c3a9b]`.
+    """
     content = message.get("content")
-    if content is None:
-        content = []
-    elif not isinstance(content, list | tuple):
-        content = [content]
+    parts = content if isinstance(content, list | tuple) else [content]
     texts = []
-    for part in content:
-        text = part
-        if isinstance(part, Mapping):
-            text = part.get("text")
-        if not isinstance(text, str):
-            text = as_json(part)
-        texts.append(text)
-    calls = message.get("tool_calls")
-    if calls:
-        texts.append(as_json(calls))
+    for part in (*parts, message.get("tool_calls") or None):
+        text = part.get("text") if isinstance(part, Mapping) else part
+        if is_media(part):
+            digest = blake2b(_write_json(part).encode("utf-8", "replace"), digest_size=4)
+            text = f"[{part['type']} {digest.hexdigest()}]"
+        if part is not None:
+            texts.append(text if isinstance(text, str) else _write_json(part))
     return _BETWEEN.join(texts)
 
 
-def as_json(value: Any) -> str:
+def is_media(value: Any, key: Any = None) -> bool:
+    """Whether a value is an image, a recording or a file of a message, and not a document's text."""
+    if not isinstance(value, Mapping):
+        return False
+    kind = value.get("type")
+    words = kind.split("_") if isinstance(kind, str) and text_of(value) is None else ()
+    return key == "audio" or not _MEDIA.isdisjoint(words)
+
+
+def count_media(value: Any, key: Any = None) -> int:
+    """The number of images, recordings and files in messages or parts of them."""
+    if is_media(value, key):
+        return 1
+    if isinstance(value, Mapping):
+        return sum(count_media(v, name) for name, v in value.items() if name not in STRUCTURED)
+    return sum(map(count_media, value)) if isinstance(value, list | tuple) else 0
+
+
+def _write_json(value: Any) -> str:
     """A value as one line of JSON with sorted keys."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)

@@ -9,7 +9,6 @@ from typing import Any
 import attrs
 
 from cbcore.boundary import contained
-from cbcore.chains import USAGE_FIELDS, add_turns, count_tokens
 from cbcore.components import Built
 from cbcore.contexts import pass_on
 from cbcore.exceptions import RunError, ScoringError
@@ -22,8 +21,7 @@ __all__: tuple[str, ...] = ()  # for the runs of cb
 
 def declare_cost(component: Built, example: Mapping[str, Any]) -> Cost | None:
     """What a component declares that a call may cost. Raises `RunError` for anything else."""
-    declare = getattr(component.value, "max_cost", None)
-    if declare is None:
+    if (declare := component.max_cost) is None:
         return None
     with contained() as attempt:
         cost = declare(example)
@@ -50,7 +48,7 @@ def find_cost(
 ) -> Spent:
     """The cost of a call by its output. Tokens that no endpoint counted are counted here."""
     stages = output.get("stage_usage")
-    usages = [output.get(field) for field in USAGE_FIELDS]
+    usages = [usage_of(output)]
     if isinstance(stages, list | tuple):
         usages = [stage.get("usage") for stage in stages if isinstance(stage, Mapping)]
     reported = sum(count_tokens(add_turns(usage)) or 0 for usage in usages if usage)
@@ -86,3 +84,30 @@ def read_cost(facts: Mapping[str, Any], *, is_answered: bool = True) -> Spent:
 def _read_amount(value: Any) -> float | None:
     is_amount = type(value) in (int, float) and 0 <= value < math.inf
     return float(value) if is_amount else None
+
+
+# -- usage, as an endpoint counts it -----------------------------------------------------------------
+
+
+def usage_of(fields: Mapping[str, Any]) -> Any:
+    """What an endpoint counted, as an output has it. Systems of context-bench call it `api_usage`."""
+    return fields.get("usage") or fields.get("api_usage")
+
+
+def add_turns(usage: Any) -> Mapping[str, Any]:
+    """The usage of a call. A list has the usage of every turn, which are added up."""
+    if isinstance(usage, Mapping):
+        return usage
+    total: dict[str, Any] = {}
+    for turn in usage if isinstance(usage, list | tuple) else ():
+        for key, value in turn.items() if isinstance(turn, Mapping) else ():
+            is_number = isinstance(value, int | float)
+            total[key] = total.get(key, 0) + value if is_number else value
+    return total
+
+
+def count_tokens(usage: Mapping[str, Any]) -> int | None:
+    """The tokens of prompt and completion; None if neither was counted."""
+    counts = [usage.get(key) for key in ("prompt_tokens", "completion_tokens")]
+    known = [n for n in counts if type(n) is int and n >= 0]
+    return sum(known) if known else None

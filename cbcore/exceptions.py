@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cbcore.names import asking, plural
+from cbcore.names import plural, suggest
 from cbcore.secrets import redact
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class UnknownComponentError(UsageError):
         self, kind: str, name: str, near: Sequence[str] = (), *, hint: str | None = None
     ) -> None:
         if hint is None:
-            hint = asking(near, then=f"`cb list {plural(kind)}` shows what is installed")
+            hint = suggest(near, then=f"`cb list {plural(kind)}` shows what is installed")
         super().__init__(f"no {kind} is called {name!r}", hint=hint)
         self.kind = kind
         self.name = name
@@ -166,9 +166,21 @@ class DuplicateNameError(PluginError):
 
 
 class RunError(CBError):
-    """Something failed while examples were being processed."""
+    """Something failed while examples were being processed.
+
+    `cost` is what a failed call cost all the same, for the row's metadata and the budget:
+    `cost_usd` in dollars, `spent_tokens`, and `requests_of_unknown_cost`, the number of requests
+    that may have been billed. `requests` may list all requests without their messages, as outputs
+    do.
+    """
 
     exit_code = 4
+
+    def __init__(
+        self, message: str, *, hint: str | None = None, cost: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.cost: Mapping[str, Any] = cost or {}
 
 
 class DataError(RunError):
@@ -182,28 +194,11 @@ class DataError(RunError):
 
 
 class ProcessError(RunError):
-    """A system failed on an example.
-
-    `cost` is what the call cost all the same, for the row's metadata and the budget: `cost_usd`
-    in dollars, `spent_tokens`, and `requests_of_unknown_cost`, the number of requests that may
-    have been billed. `requests` may list all requests without their messages, as outputs do.
-    """
-
-    def __init__(
-        self, message: str, *, hint: str | None = None, cost: Mapping[str, Any] | None = None
-    ) -> None:
-        super().__init__(message, hint=hint)
-        self.cost: Mapping[str, Any] = cost or {}
+    """A system failed on an example."""
 
 
 class ScoringError(RunError):
-    """An evaluator failed on an example. `cost` is what it cost all the same, as in `Scored`."""
-
-    def __init__(
-        self, message: str, *, hint: str | None = None, cost: Mapping[str, Any] | None = None
-    ) -> None:
-        super().__init__(message, hint=hint)
-        self.cost: Mapping[str, Any] = cost or {}
+    """An evaluator failed on an example."""
 
 
 class MissingScoreError(ScoringError):

@@ -2,52 +2,44 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
-from cbcore import records
+import attrs
+
 from cbcore.boundary import contained
 
 __all__ = ("attributes_without", "signature_of")
 
-
-class Parameter(NamedTuple):
-    """One parameter of a component's factory."""
-
-    name: str
-    type: str
-    required: bool
-    default: Any = None
-
-
-def signature_of(target: Callable[..., Any]) -> inspect.Signature | None:
-    """The call signature with annotations resolved where possible; None for some builtins."""
-    with contained():  # an annotation that cannot be evaluated is the plugin's own business
-        return inspect.signature(target, eval_str=True)
-    try:
-        return inspect.signature(target)
-    except (ValueError, TypeError):
-        return None
-
-
-def parameters_of(target: Callable[..., Any]) -> list[Parameter]:
-    """The keyword parameters of a factory, in order."""
-    signature = signature_of(target)
-    parameters = signature.parameters.values() if signature is not None else ()
-    return [
-        Parameter(
-            name=p.name,
-            type=_format_type(p.annotation),
-            required=p.default is p.empty,
-            default=None if p.default is p.empty else p.default,
-        )
-        for p in parameters
-        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+_VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+_ANYTHING = inspect.Signature(
+    [
+        inspect.Parameter(name, kind)
+        for name, kind in zip(("config", "params"), _VARIABLE, strict=True)
     ]
+)
 
 
-def _format_type(annotation: Any) -> str:
+def signature_of(target: Callable[..., Any]) -> inspect.Signature:
+    """The call signature with annotations resolved where possible.
+
+    If there is none, as for some builtins, it is `(*config, **params)`.
+    """
+    for resolve in (True, False):  # an annotation that cannot be evaluated stays a text
+        with contained():
+            return inspect.signature(target, eval_str=resolve)
+    return _ANYTHING
+
+
+def parameters_of(target: Callable[..., Any]) -> list[inspect.Parameter]:
+    """The parameters of a factory, in order, without `*args` and `**kwargs`."""
+    return [p for p in signature_of(target).parameters.values() if p.kind not in _VARIABLE]
+
+
+def format_type(annotation: Any) -> str:
+    """A type as `cb info` shows it, without marks and modules."""
     if hasattr(annotation, "__metadata__"):  # `Annotated`: the notes are not for readers
         annotation = annotation.__origin__
     if annotation is inspect.Parameter.empty:
@@ -63,7 +55,7 @@ def public_attributes(obj: object) -> dict[str, Any]:
     In the place of a record that the constructor takes by field stand its fields.
     """
     shown = {k: v for k, v in instance_attributes(obj).items() if not k.startswith("_")}
-    return records.flatten_records(obj, shown)
+    return flatten_records(obj, shown)
 
 
 def instance_attributes(obj: object) -> dict[str, Any]:
@@ -80,6 +72,43 @@ def instance_attributes(obj: object) -> dict[str, Any]:
                 found[slot] = getattr(obj, slot)
     found.update(getattr(obj, "__dict__", {}))
     return found
+
+
+def flatten_records(obj: object, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """An object's attributes with the fields of its records in the place of the records."""
+    names = {
+        name
+        for cls in type(obj).__mro__
+        for name in getattr(vars(cls).get("__init__"), "__records__", ())
+    }
+    flat: dict[str, Any] = {}
+    for name, value in attributes.items():
+        if name in names and is_record(value):
+            flat.update((f.alias, leaf) for f, leaf in walk_record(value) if not is_record(leaf))
+        else:
+            flat[name] = value
+    return flat
+
+
+def is_record(value: Any) -> bool:
+    """Whether a value is an instance of an attrs class."""
+    return not isinstance(value, type) and attrs.has(type(value))
+
+
+def walk_record(record: Any) -> Iterator[tuple[Any, Any]]:
+    """The fields of a record and of the records in it, with their values."""
+    for field in record_fields(type(record)):
+        value = getattr(record, field.name)
+        yield field, value
+        if is_record(value):
+            yield from walk_record(value)
+
+
+def record_fields(record_type: type) -> list[Any]:
+    """The fields of an attrs class that its constructor takes, with their types resolved."""
+    with contextlib.suppress(NameError):  # a name that only type checkers see
+        attrs.resolve_types(record_type, include_extras=True)
+    return [field for field in attrs.fields(record_type) if field.init]
 
 
 class attributes_without:  # noqa: N801 - it is used as a decorator would be
@@ -106,7 +135,7 @@ class attributes_without:  # noqa: N801 - it is used as a decorator would be
             for name, value in attributes.items()
             if not name.startswith("_") or name[1:] in parameters
         }
-        flat = records.flatten_records(obj, shown)
+        flat = flatten_records(obj, shown)
         return {name: value for name, value in flat.items() if name not in self._labels}
 
 

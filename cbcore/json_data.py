@@ -39,7 +39,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 Replace: TypeAlias = Callable[[str, Any], Any]
-"""What takes the place of a value, by the name it has in a mapping."""
+"""A function that replaces a value, by the name that the value has in a mapping."""
 
 
 def to_json_safe(value: Any, *, name: str = "", replace: Replace | None = None) -> Any:

@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Callable, Iterable
 
-__all__ = ("asking", "canonical", "hint", "is_valid", "near_matches", "plural")
+__all__ = ("canonical", "hint", "is_valid", "near_matches", "plural")
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?\Z")
 _SEPARATORS = re.compile(r"[-_.]+")
@@ -55,24 +55,19 @@ def hint(
     lead: str = "",
     shown: Callable[[str], str] = str,
 ) -> str:
-    """The question whether one of the known names was meant, or `otherwise` where none is near.
+    """A question whether one of the known names was meant; `otherwise` if none is similar.
 
-    At most `most` names are asked about, put as `asking` does.
+    At most `most` names are suggested, as `suggest` does.
     """
-    return asking(near_matches(word, known, limit=most), lead=lead, shown=shown) or otherwise
+    return suggest(near_matches(word, known, limit=most), lead=lead, shown=shown) or otherwise
 
 
-def asking(
-    near: Iterable[str],
-    *,
-    lead: str = "",
-    shown: Callable[[str], str] = str,
-    then: str = "",
+def suggest(
+    near: Iterable[str], *, lead: str = "", shown: Callable[[str], str] = str, then: str = ""
 ) -> str:
-    """The question whether one of some names was meant; empty where there is none.
+    """A question whether one of some names was meant, behind `lead`; empty without names.
 
-    It follows `lead`, as a sentence of its own behind a full stop. Each name is written as
-    `shown` has it. `then` is said after the question, and alone where nothing is asked.
+    Each name is written as `shown` returns it. `then` follows the question, or stands alone.
     """
     listed = [shown(name) for name in near]
     if not listed:

@@ -42,7 +42,7 @@ Where it says how text is to be generated, `generation` has `until` (texts that 
 may have `max_gen_toks`, `temperature` and `do_sample`; systems take of it what they can."""
 
 Output: TypeAlias = dict[str, Any]
-"""What a system returns: `response` when it answers, `context` when it rewrites the context,
+"""A system's result: `response` when it answers, `context` when it rewrites the context,
 `contexts` when it retrieves or reranks, `messages` when it compacts a history, `usage`
 (`prompt_tokens` and `completion_tokens`) when an endpoint reported it, and `metadata` for anything
 worth keeping in the row."""

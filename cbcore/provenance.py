@@ -25,7 +25,7 @@ def describe(
     owner: Owner | None = None,
     given: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """What a result records of one component: who made it, which version, which parameters.
+    """The record of one component in a result: its owner, version and parameters.
 
     `component` is the one it was made from; the user's own objects are described by class.
     `given` are the arguments it was made with, which an object need not show by itself.
@@ -77,13 +77,9 @@ def parameters(obj: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """
     public = public_attributes(obj)
     attributes = getattr(obj, "__dict__", {})
-    found: dict[str, Any] = {}
-    for parameter in parameters_of(type(obj)):
-        name = parameter.name
-        if name in public:
-            found[name] = public[name]
-        elif f"_{name}" in attributes:
-            found[name] = attributes[f"_{name}"]
+    readable = {name.removeprefix("_"): value for name, value in attributes.items()} | public
+    names = [parameter.name for parameter in parameters_of(type(obj))]
+    found = {name: readable[name] for name in names if name in readable}
     values = {**given, **(found or public)}
     values.pop("name", None)
     return {key: redact_value(key, value) for key, value in sorted(values.items())}

@@ -68,7 +68,7 @@ class Registry:
         return sorted({c.name for c in default_catalog().components(_kind(kind))})
 
     def registered(self, kind: str | None = None) -> tuple[Component, ...]:
-        """What was registered by hand, in order."""
+        """Components that were registered by hand, in order."""
         found = tuple(components.registered.values())
         if kind is None:
             return found
@@ -104,14 +104,10 @@ def load_dataset(name: str, **parameters: Any) -> Any:
     spec = Spec.parse_dataset(name)
     target = registry.get("dataset", spec.name).load()
     n: Any = parameters.get("n")
-    is_limited = False
-    signature = signature_of(target)
-    if n is not None and signature is not None:
-        accepted = signature.parameters
-        is_limited = "n" not in accepted
-        takes_any = any(p.kind is p.VAR_KEYWORD for p in accepted.values())
-        if is_limited and not takes_any:
-            del parameters["n"]
+    accepted = signature_of(target).parameters
+    is_limited = n is not None and "n" not in accepted
+    if is_limited and not any(p.kind is p.VAR_KEYWORD for p in accepted.values()):
+        del parameters["n"]
     params = {**spec.params, **parameters}
     dataset = binding.make(Spec(spec.name, spec.config, params), target)
     if is_limited:

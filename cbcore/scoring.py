@@ -1,4 +1,4 @@
-"""What plugins share: token overlap, sentences, BM25, and access to response and golds.
+"""Scoring that plugins share: token overlap, sentences, BM25, and access to response and golds.
 
     from cbcore.scoring import golds_of, overlap_scores, response_of, squad_tokens
 

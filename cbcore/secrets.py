@@ -7,6 +7,8 @@ stands in a longer text, it is replaced at three gates:
 - log: messages of errors, log lines, tracebacks, and what is printed (`redact`, `RedactedStream`)
 - store: outputs, scores, examples and records of runs (`hide`)
 - report: rows, results and rendered reports (`hide`), and recorded parameters (`redact_value`)
+
+`notice` and `notice_environment` look for secrets where settings come from.
 """
 
 from __future__ import annotations
@@ -19,7 +21,6 @@ import os
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote
 
@@ -51,11 +52,10 @@ class Secret(str):
     def __repr__(self) -> str:
         return repr(self.source)
 
-    def __copy__(self) -> Secret:
+    def __deepcopy__(self, _: object = None) -> Secret:
         return self
 
-    def __deepcopy__(self, _: object) -> Secret:
-        return self
+    __copy__ = __deepcopy__
 
     def __reduce__(self) -> tuple[Any, ...]:
         if "${" not in self.source:
@@ -79,10 +79,11 @@ def expand_variables(text: str) -> Secret:
                 f"the environment variable {name!r} is not set", hint=f"export {name}=…"
             )
         values.append(os.environ[name])
-        remember(values[-1])
         return values[-1]
 
     expanded = re.sub(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}", find, text)
+    for value in values:
+        remember(value)
     return Secret(expanded, source=text, parts=values)
 
 
@@ -115,20 +116,15 @@ def is_secret_name(name: str) -> bool:
     return _ALWAYS.search(_in_words(name)) is not None
 
 
-@functools.lru_cache(maxsize=4096)
-def _may_be_secret(name: str) -> bool:
-    return is_secret_name(name) or _BY_VALUE.fullmatch(_in_words(name)) is not None
-
-
 def names_secret(name: str, value: Any) -> bool:
     """Whether a name makes a secret of this value.
 
     Names such as `key`, `auth` and `signature` also name other things: there, only a value counts
     that looks like a credential.
     """
-    if is_secret_name(name):
-        return True
-    return _may_be_secret(name) and isinstance(value, str) and is_telling(value)
+    return is_secret_name(name) or (
+        isinstance(value, str) and is_telling(value) and bool(_BY_VALUE.fullmatch(_in_words(name)))
+    )
 
 
 def _in_words(name: str) -> str:
@@ -162,17 +158,18 @@ _SHORTEST_FIELD = 4
 
 
 def _find_credentials(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    """What in a text looks like a credential, or is named like a secret, and where it is."""
+    """The credentials in a text, by their look or their name, and where they are."""
     end = 0
     while (name := _NAME.search(text, end)) is not None:
         end = name.end()
-        found = _VALUE.match(text, end) if _may_be_secret(name[1]) else None
-        if found is not None and (value := found["quoted"] or found["bare"] or ""):
-            is_word = found["bare"] and name[2] == ":" and not is_telling(value)
-            is_long = len(value) >= _SHORTEST_FIELD and not is_word
-            if is_long and names_secret(name[1], value) and _is_value(value):
-                yield value, found.span("bare" if found["bare"] else "quoted")
-                end = found.end()
+        if (found := _VALUE.match(text, end)) is None:
+            continue
+        value = found["quoted"] or found["bare"] or ""
+        is_word = found["bare"] and name[2] == ":" and not is_telling(value)
+        is_long = len(value) >= _SHORTEST_FIELD and not is_word
+        if is_long and names_secret(name[1], value) and _is_value(value):
+            yield value, found.span("bare" if found["bare"] else "quoted")
+            end = found.end()
     for alone in _ALONE.finditer(text):
         value = alone[alone.lastgroup or 0]
         if _is_value(value):
@@ -191,9 +188,9 @@ _NUMBER = re.compile(r"[-+]?[\d_,.]+(?:[eE][-+]?\d+)?")
 _FEW_PIECES = 3
 _MOST_ITEMS = 1000
 _MOST_CHARACTERS = 10_000
+"""A longer list is a corpus, which has no key in it."""
 
 _lock = threading.Lock()
-_values: set[str] = set()
 _forms: tuple[str, ...] = ()
 """How known values are written, longer ones first: one value may be a part of another."""
 
@@ -214,10 +211,9 @@ def can_be_replaced(value: str) -> bool:
 
 def _know(value: str) -> None:
     global _forms  # noqa: PLW0603 - there is one for each process, as there is one environment
-    if value not in _values and can_be_replaced(value):
+    if value not in _forms and can_be_replaced(value):
         value = str.__str__(value)
         with _lock:
-            _values.add(value)
             _forms = tuple(sorted({*_forms, *_write_forms(value)}, key=len, reverse=True))
 
 
@@ -255,18 +251,15 @@ def remember(value: str) -> None:
         _know(part)
 
 
-def notice(text: str) -> None:
-    """Remember the secrets in a text: parameters of a spec, a login, a query, headers."""
-    for value, _ in _find_credentials(text):
-        remember(value)
+def notice(value: Any, name: str = "") -> None:
+    """Remember the secrets among parameters, however deep, or in a text: by name and by look."""
+    to_json_safe(value, name=name, replace=_notice)
 
 
 def notice_arguments(arguments: Sequence[str]) -> None:
     """Remember the secrets of a command line: in its arguments, and behind flags named so."""
-    for flag, value in zip(arguments, [*arguments[1:], ""], strict=False):
-        notice(flag)
-        if flag.startswith("--") and "=" not in flag:
-            _notice_value(flag[2:].replace("-", "_"), value)
+    for flag, value in zip(["", *arguments], arguments, strict=False):
+        notice(value, flag.lstrip("-") if flag.startswith("--") else "")
 
 
 def notice_environment() -> None:
@@ -280,34 +273,29 @@ def notice_environment() -> None:
                     _know(part)
 
 
-def notice_parameters(parameters: Mapping[str, Any]) -> None:
-    """Remember the secrets among parameters, however deep, by name and by look."""
-    to_json_safe(parameters, replace=_notice_value)
-
-
-def _notice_value(name: str, value: Any) -> Any:
+def _notice(name: str, value: Any) -> Any:
     """Remember a value if it is a secret. Returns what else to look into."""
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
-    if isinstance(value, list | tuple):
-        return value[:_MOST_ITEMS]  # a corpus has no key at its end
-    if isinstance(value, Mapping):
-        items = dict(islice(value.items(), _MOST_ITEMS))
-        return list(items.values()) if is_secret_name(name) else items
     if isinstance(value, str) and not isinstance(value, Secret):
+        words = _in_words(name)
         if names_secret(name, value):
             remember(value)
-        elif name.endswith("_env") and is_secret_name(name.removesuffix("_env")):
+        elif words.endswith("_env") and is_secret_name(words.removesuffix("_env")):
             remember(os.environ.get(value, ""))
         else:
-            notice(value[:_MOST_CHARACTERS])
+            for credential, _ in _find_credentials(value[:_MOST_CHARACTERS]):
+                remember(credential)
+    elif isinstance(value, Mapping) and is_secret_name(name):
+        return list(value.values())
+    elif isinstance(value, list | tuple | Mapping) and len(value) <= _MOST_ITEMS:
+        return value
     return None
 
 
 def forget_all() -> None:
     """Know no secret any more: for tests."""
     global _forms  # noqa: PLW0603 - as above
-    _values.clear()
     _forms = ()
 
 
@@ -374,8 +362,8 @@ class RedactedStream:
         if isinstance(data, str):
             self._stream.write(hide(data))
         else:
-            shown: str = hide(bytes(data).decode("utf-8", "surrogateescape"))
-            self._stream.write(shown.encode("utf-8", "surrogateescape"))
+            text: str = hide(bytes(data).decode("utf-8", "surrogateescape"))
+            self._stream.write(text.encode("utf-8", "surrogateescape"))
         return len(data)
 
     @property

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -69,9 +70,9 @@ class Spec:
         if self.config is not None:
             text = secrets.redact_value("", self.config)
             ambiguous = not text or _ASSIGNMENT.match(text)
-            parts.append(_in_quotes(text) if ambiguous else _quoted(text))
+            parts.append(_in_quotes(text) if ambiguous else _quote(text))
         for key, value in self.params.items():
-            parts.append(f"{key}={_quoted(secrets.redact_value(key, value))}")
+            parts.append(f"{key}={_quote(secrets.redact_value(key, value))}")
         return f"{self.name}:{','.join(parts)}" if parts else self.name
 
     @property
@@ -86,13 +87,13 @@ class Spec:
         """Read one spec string."""
         stripped = text.strip()
         if not stripped:
-            raise _refused(text, "it is empty")
+            raise _refuse(text, "it is empty")
         name, colon, rest = stripped.partition(":")
         name = name.strip()
         if not _NAME.match(name):
-            raise _refused(text, f"{name!r} is not a name")
+            raise _refuse(text, f"{name!r} is not a name")
         if colon and not rest.strip():
-            raise _refused(text, "nothing follows the colon")
+            raise _refuse(text, "nothing follows the colon")
         own = _OWN_CODE.match(rest.strip()) if name == "py" else None
         if own is not None and own["mark"] == ":":
             config, params = _parse_arguments(text, own["rest"])
@@ -112,7 +113,7 @@ class Spec:
             notice_address(match["path"])
         config, params = _parse_arguments(text, match["rest"] or "")
         if config is not None:
-            raise _refused(text, f"a data file has no config, and {config!r} is not key=value")
+            raise _refuse(text, f"a data file has no config, and {config!r} is not key=value")
         return Spec(name="file", config=match["path"], params=params)
 
     @staticmethod
@@ -120,11 +121,11 @@ class Spec:
         """Read a system spec: one or more stages separated by `|`."""
         stages = list(_split(text, "|", text))
         if any(not stage.strip() for stage in stages):
-            raise _refused(text, "a stage of the chain is empty", hint="write stage | stage")
+            raise _refuse(text, "a stage of the chain is empty", hint="write stage | stage")
         return [Spec.parse(stage) for stage in stages]
 
 
-def _refused(text: str, reason: str, hint: str | None = None) -> SpecError:
+def _refuse(text: str, reason: str, hint: str | None = None) -> SpecError:
     """The error for a spec, which is shown without its secrets although it could not be read."""
     secrets.notice(text)
     return SpecError(text, reason, hint=hint)
@@ -149,25 +150,25 @@ def _parse_arguments(text: str, rest: str) -> tuple[str | None, dict[str, Any]]:
         if assignment:
             key = assignment["key"].replace("-", "_")
             if key in params:
-                raise _refused(text, f"{key!r} is given twice")
-            params[key] = _unquoted(assignment["value"].strip())
+                raise _refuse(text, f"{key!r} is given twice")
+            params[key] = _unquote(assignment["value"].strip())
             last = key
         elif position == 0 and item.strip():
-            config = _unquoted(item.strip())
+            config = _unquote(item.strip())
         elif last and _NUMBER.match(item) and _NUMBERS.match(params[last]):
             params[last] = f"[{params[last].strip('[]')},{item.strip()}]"
         else:
-            raise _not_assigned(text, item.strip(), last, params)
+            raise _refuse_item(text, item.strip(), last, params)
     return config, params
 
 
-def _not_assigned(text: str, item: str, last: str, params: Mapping[str, Any]) -> SpecError:
+def _refuse_item(text: str, item: str, last: str, params: Mapping[str, Any]) -> SpecError:
     """A word alone may be another value, or lack its name: which, only its author can say."""
     hint = None
     if item and last and not secrets.is_secret_name(last):
         several = f"{params[last].strip('[]')},{item}"
         hint = f"write {last}=[{several}] for several values of {last}"
-    return _refused(text, f"{item!r} is not key=value", hint)
+    return _refuse(text, f"{item!r} is not key=value", hint)
 
 
 def _split(text: str, separator: str, whole: str) -> Iterator[str]:
@@ -186,7 +187,7 @@ def _split(text: str, separator: str, whole: str) -> Iterator[str]:
             yield text[start:index]
             start = index + 1
     if quote or closers:
-        raise _refused(whole, f"a {quote or closers[-1]} is missing")
+        raise _refuse(whole, f"a {quote or closers[-1]} is missing")
     yield text[start:]
 
 
@@ -195,10 +196,10 @@ def split_list(text: str) -> list[str]:
     bare = text.strip()
     if _OPENERS.get(bare[:1]) in ("]", ")") and bare.endswith(_OPENERS[bare[0]]):
         bare = bare[1:-1]
-    return [_unquoted(item.strip()) for item in _split(bare, ",", text) if item.strip()]
+    return [_unquote(item.strip()) for item in _split(bare, ",", text) if item.strip()]
 
 
-def _unquoted(value: str) -> str:
+def _unquote(value: str) -> str:
     if _QUOTED.match(value):
         return value[1:-1].replace(value[0] * 2, value[0])
     return value
@@ -209,22 +210,27 @@ def _in_quotes(text: str) -> str:
     return quote + text.replace(quote, quote * 2) + quote
 
 
-def _quoted(value: Any) -> str:
+def _quote(value: Any) -> str:
     """A value as it is written in a spec: in quotes where it would not read back without."""
     text = str(value)
     try:
         whole = all(list(_split(text, separator, text)) == [text] for separator in ",|")
     except SpecError:
         whole = False
-    return text if whole and text == _unquoted(text.strip()) else _in_quotes(text)
+    return text if whole and text == _unquote(text.strip()) else _in_quotes(text)
 
 
-def parse_output(text: str) -> tuple[Spec, str | None]:
-    """Read `FORMAT[=FILE]`, where the format may have parameters: `html:max_rows=50=FILE`."""
+def parse_output(text: str) -> tuple[Spec | None, str | None]:
+    """Read `FORMAT[=FILE]`, where the format may have parameters: `html:max_rows=50=FILE`.
+
+    Without a format, the text is a file whose ending gives the format.
+    """
     head, equals, file = text.partition("=")
+    if not equals and Path(text).suffix and not text.startswith("py:"):
+        return None, text
     if ":" not in head:
         if equals and not file:
-            raise _refused(text, "no file follows the =", hint="write FORMAT or FORMAT=FILE")
+            raise _refuse(text, "no file follows the =", hint="write FORMAT or FORMAT=FILE")
         return Spec.parse(head), file or None
     first, *rest = _split(text, ",", text)
     pieces = list(_split(rest[-1] if rest else first, "=", text))
@@ -235,5 +241,5 @@ def parse_output(text: str) -> tuple[Spec, str | None]:
         return Spec.parse(text), None
     file = "=".join(pieces[n_before_file:])
     if not file:
-        raise _refused(text, "no file follows the =", hint="write FORMAT or FORMAT=FILE")
+        raise _refuse(text, "no file follows the =", hint="write FORMAT or FORMAT=FILE")
     return Spec.parse(text[: -len(file) - 1]), file

@@ -15,6 +15,7 @@ from typing import Any
 __all__ = ("context_twin", "joined_turns", "visible")
 
 _BETWEEN_TURNS = "\n\n"
+_BLANKS = dict.fromkeys(map(ord, "\t\n\r"), " ")
 # Controls, line separators, lone surrogates, and the invisible characters that reorder or hide
 # text. Zero-width joiners stay: emoji and several scripts need them.
 _UNSEEN = re.compile(
@@ -34,6 +35,11 @@ def visible(text: str, *, keep: str = "") -> str:
         return text
 
     return _write_out(text, keep, lambda character: character.encode("unicode_escape").decode())
+
+
+def clean(text: object) -> str:
+    """Any text on one line, safe for a terminal: line breaks and tabs become spaces."""
+    return visible(str(text).translate(_BLANKS))
 
 
 def visible_json(text: str) -> str:
@@ -74,23 +80,19 @@ def context_twin(example: Mapping[str, Any]) -> str | None:
     return None
 
 
-def with_rewritten_twin(before: Mapping[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """`after`, in which the twin of a context that was rewritten says the same as the context.
+def rewrite_twin(before: Mapping[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """Let the twin of a context that was rewritten say the same as the context.
 
     A question is replaced by the new context, turns by one turn of the user. What was already
     changed otherwise stays as it is.
     """
-    old = before.get("context")
-    new = after.get("context")
-    if new == old or not isinstance(new, str) or context_twin(before) is None:
+    old, new = before.get("context"), after.get("context")
+    if old is None or new == old or not isinstance(new, str):
         return after
-    made = dict(after)
     if old == before.get("question") == after.get("question"):
-        made["question"] = new
+        after["question"] = new
     turns = before.get("turns")
     if turns and turns == after.get("turns") and old == joined_turns(turns):
-        turn: Any = new
-        if not isinstance(turns[0], str):
-            turn = {"role": "user", "content": new}
-        made["turns"] = [turn]
-    return made
+        is_text = isinstance(turns[0], str)
+        after["turns"] = [new if is_text else {"role": "user", "content": new}]
+    return after

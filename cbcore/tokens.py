@@ -8,17 +8,18 @@ not a command.
 from __future__ import annotations
 
 import functools
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from cbcore.contexts import context_of
+from cbcore.contexts import STRUCTURED, context_of, count_media, is_media
 from cbcore.texts import context_twin
 
 __all__ = ("DEFAULT_ENCODING", "Encoding", "Words")
 
 DEFAULT_ENCODING = "o200k_base"
-TEXT_FIELDS = ("context", "question", "turns")
+TEXT_FIELDS = ("context", "question", "turns", "tools")
 """The fields of an example that a model sees."""
 
 _UNSEEN_KEYS = frozenset(
@@ -33,6 +34,9 @@ _CACHE_LIMIT = 1 << 16
 
 _PIECE = 1 << 18
 """Characters that are encoded together: the encoder returns a list of 54 bytes per token."""
+
+_LONGEST_PIECE = 1 << 20
+"""Where a text has no end of a word for so long, it is cut anyway. That may cost a token."""
 
 _WORD_END = re.compile(r"\w(?= )")
 """No token of `_SEPARABLE` encodings holds a word character and a space behind it."""
@@ -78,10 +82,12 @@ class Encoding:
 
 def _split_between_words(text: str) -> Iterator[str]:
     start = 0
-    while found := _WORD_END.search(text, start + _PIECE):
-        yield text[start : found.end()]
-        start = found.end()
-    yield text[start:]
+    while start < len(text):
+        end = start + _LONGEST_PIECE
+        if found := _WORD_END.search(text, start + _PIECE, end):
+            end = found.end()
+        yield text[start:end]
+        start = end
 
 
 def o200k_base() -> Encoding:
@@ -134,30 +140,46 @@ class TokenCounter:
         """
         total = 0
         for field in self.text_fields:
-            value = example.get(field)
+            value = _find_value(example, field)
             if type(value) is str:
                 total += self.count(value)
-                continue
-            if value is None and field == "context":
-                value = (
-                    example.get("messages") if "contexts" not in example else context_of(example)
-                )
-            if value is not None:
-                total += self._count_nested(value)
+            elif value is not None:
+                total += self._count_nested(value, field)
         if "context" in self.text_fields and context_twin(example) in self.text_fields:
             total -= self._count_nested(example["context"])
         return total
 
-    def _count_nested(self, value: Any) -> int:
+    def count_media(self, example: Mapping[str, Any]) -> int:
+        """The number of images, recordings and files in the text fields: their tokens are unknown."""
+        count = 0
+        for field in self.text_fields:
+            value = _find_value(example, field)
+            if value is not None and type(value) is not str and field != "tools":
+                count += count_media(value)
+        return count
+
+    def _count_nested(self, value: Any, key: Any = None) -> int:
         """The tokens of text inside lists, chat messages and documents, without ids and gold."""
+        if key in STRUCTURED and value and not isinstance(value, str):
+            if key == "tool_calls" and isinstance(value, list | tuple):
+                value = [call.get("function", call) for call in value if isinstance(call, Mapping)]
+            value = json.dumps(value, ensure_ascii=False, default=str)
         if isinstance(value, str):
             return self.count(value)
+        if is_media(value, key):
+            return 0
         if isinstance(value, Mapping):
             return sum(
-                self._count_nested(item)
-                for key, item in value.items()
-                if key not in _UNSEEN_KEYS and not str(key).endswith("_id")
+                self._count_nested(item, name)
+                for name, item in value.items()
+                if name not in _UNSEEN_KEYS and not str(name).endswith("_id")
             )
-        if isinstance(value, list | tuple):
-            return sum(map(self._count_nested, value))
-        return 0
+        return sum(map(self._count_nested, value)) if isinstance(value, list | tuple) else 0
+
+
+def _find_value(example: Mapping[str, Any], field: str) -> Any:
+    """A text field; the context in the form that the example has."""
+    value = example.get(field)
+    if value is None and field == "context":
+        return example.get("messages") if "contexts" not in example else context_of(example)
+    return value

@@ -95,7 +95,7 @@ def numbers_in(value: Any) -> list[float]:
 
 def of_each_document(model: Any, name: str, tree: Path) -> dict[str, list[float]]:
     """What `cb` measures of each document, by metric."""
-    from cb_suites.harness.scoring import kept_results
+    from cb_suites.engine.metric_scoring import MetricScorer, kept_results
     from cbcore import evaluate
 
     suites = {"suites": [name], "include_path": tree, "trust": tree}
@@ -106,7 +106,7 @@ def of_each_document(model: Any, name: str, tree: Path) -> dict[str, list[float]
     for row in result.rows:
         for position, used in enumerate(names):
             ending = "" if position == 0 else f",{used}"
-            kept = kept_results(row.metadata.get(f"harness{ending}") or {})
+            kept = kept_results(row.metadata.get(f"{MetricScorer.base_name}{ending}") or {})
             for metric, value in kept.items():
                 measured.setdefault(f"{metric},{used}", []).extend(numbers_in(value))
             for metric, score in row.scores.items():

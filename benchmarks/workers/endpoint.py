@@ -22,7 +22,7 @@ def ours(n: int, in_flight: int, port: int) -> dict[str, Any]:
     from cbcore import evaluate
 
     def run(examples: list[dict[str, Any]]) -> Any:
-        system = OpenAI(f"http://127.0.0.1:{port}", "gpt-4o-mini", api_key="none")
+        system = OpenAI(f"http://127.0.0.1:{port}", "gpt-4o-mini", api_key="none", max_retries=12)
         return evaluate(
             [system], examples, evaluators=[], metrics=[], progress=False, max_workers=in_flight
         )

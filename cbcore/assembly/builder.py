@@ -13,11 +13,11 @@ import attrs
 
 from cbcore import binding, columns, provenance, specs, usercode
 from cbcore.assembly import user_functions as own
-from cbcore.assembly.fields import Layout, MappedDataset, check_own_data, read_table
-from cbcore.assembly.wiring import named_score, scores_of_task
+from cbcore.assembly.fields import Layout, MappedDataset, check_own_data, read_table, split_columns
+from cbcore.assembly.wiring import scores_of_task
 from cbcore.boundary import at_boundary, contained
 from cbcore.chains import Chain, Renamed, chain
-from cbcore.components import Built, Component, Owner
+from cbcore.components import KINDS, Built, Component, Kind, Owner
 from cbcore.exceptions import (
     CBError,
     MissingExtraError,
@@ -29,11 +29,10 @@ from cbcore.exceptions import (
 )
 from cbcore.introspection import function_name, public_attributes, signature_of
 from cbcore.json_data import to_json_safe
-from cbcore.kinds import KINDS, Kind
 from cbcore.plugins import Catalog, read_distributions
 from cbcore.plugins.manager import HookManager
 from cbcore.plugins.policy import PluginPolicy, check_evaluators
-from cbcore.secrets import Secret, can_be_replaced, names_secret, notice_parameters
+from cbcore.secrets import Secret, can_be_replaced, names_secret, notice
 from cbcore.specs import Spec
 from cbcore.store.stand_ins import StoredData, StoredSystem
 
@@ -110,24 +109,9 @@ class Builder:
         A class or function is called, a ready-made object is used as is. An own function that is
         what a method of the kind would be is taken for that method.
         """
-        component = None
-        called = ""
-        if wanted.name == "py":
-            path, first = specs.own_code(wanted.config or "")
-            owner = f"py:{path}"
-            called = path.rpartition(":")[2]
-            if check is not None:
-                check("py", "config", path, Callable)
-            try:
-                target = usercode.import_attribute(path)
-            except ValueError as error:
-                raise UsageError(f"{owner}: {error}") from error
-            spec = Spec(name=owner, config=first, params=wanted.params)
-        else:
-            component = self.find(kind, wanted.name)
-            target = self.catalog.load(component)
-            owner = component.plugin
-            spec = wanted
+        component, target, spec = self._resolve(kind, wanted, check)
+        owner = component.plugin if component else spec.name
+        called = "" if component else spec.name.rpartition(":")[2]
         value: Any = target
         given: dict[str, Any] = {}
         if callable(target):
@@ -138,21 +122,37 @@ class Builder:
         elif spec.config is not None or spec.params:
             raise ParameterError(owner, "is not a class or function, so it takes no parameters")
         if component is None:
-            value = own.with_name(self.catalog.kind(kind), value, called)
+            value = own.give_name(self.catalog.kind(kind), value, called)
         value = self._check(kind, value, owner)
         described = _without_columns(value)
         name = _tag_of(value) or called or wanted.default_label
         record = provenance.describe(described, name=name, component=component, given=given)
         record["spec"] = str(wanted)
+        built = Built(value, record, component and self.catalog.describe(component))
         if component is None:
             record["component"] = owner
-            return Built(value, record, remake=Remake(kind, (wanted,), extra))
-        if kind == "evaluator" and (emits := getattr(described, "emits", None) or component.emits):
+        elif kind == "evaluator" and (emits := built.emits):
             record["emits"] = to_json_safe(list(emits))
-        if component.owner is None:  # it is registered in this process only
-            return Built(value, record, component)
-        named = attrs.evolve(wanted, name=component.qualified_name)
-        return Built(value, record, component, remake=Remake(kind, (named,), extra))
+        if component is None or component.owner is not None:  # not known to this process only
+            name = component.qualified_name if component else "py"
+            built.remake = Remake(kind, (attrs.evolve(wanted, name=name),), extra)
+        return built
+
+    def _resolve(
+        self, kind: str, spec: Spec, check: binding.Check | None = None
+    ) -> tuple[Component | None, Any, Spec]:
+        """The component of a spec, unless it is own code; its target, and the spec for the target."""
+        if spec.name != "py":
+            component = self.find(kind, spec.name)
+            return component, self.catalog.load(component), spec
+        path, first = specs.own_code(spec.config or "")
+        if check is not None:
+            check("py", "config", path, Callable)
+        try:
+            target = usercode.import_attribute(path)
+        except ValueError as error:
+            raise UsageError(f"py:{path}: {error}") from error
+        return None, target, attrs.evolve(spec, name=f"py:{path}", config=first)
 
     def find(self, kind: str, name: str) -> Component:
         """The component of that name, looked up once. Raises as `Catalog.find`."""
@@ -176,35 +176,26 @@ class Builder:
                 continue
         if len(unknown) < 2:
             return
-        packages: dict[str, None] = {}
-        hints: list[str] = []
-        for one in unknown:
-            offering = self.catalog.packages_offering(one.kind, one.name)
-            packages |= dict.fromkeys(offering[:1])
-            if not offering:
-                hints.append(f"{one.kind} {one.name!r}: {one.hint}")
-        if packages:
+        offering = [self.catalog.packages_offering(one.kind, one.name)[:1] for one in unknown]
+        listed = [f"{one.kind} {one.name!r}" for one in unknown]
+        hints = [
+            f"{text}: {one.hint}"
+            for one, text, found in zip(unknown, listed, offering, strict=True)
+            if not found
+        ]
+        if packages := dict.fromkeys(name for found in offering for name in found):
             hints.insert(0, f"cb install {' '.join(packages)}")
-        listed = ", ".join(f"{one.kind} {one.name!r}" for one in unknown)
-        raise UsageError(f"not installed: {listed}", hint="\n".join(hints))
+        raise UsageError(f"not installed: {', '.join(listed)}", hint="\n".join(hints))
 
     def parameters(self, kind: str, spec: Spec) -> Mapping[str, inspect.Parameter]:
-        """The parameters that the component of a spec takes; none if they cannot be read."""
-        target: Any = None
-        if spec.name != "py":
-            target = self.catalog.load(self.find(kind, spec.name))
-        else:
-            with contextlib.suppress(ValueError):  # raised again when it is built
-                target = usercode.import_attribute(specs.own_code(spec.config or "")[0])
-        signature = signature_of(target) if callable(target) else None
-        return {} if signature is None else signature.parameters
+        """The parameters that the component of a spec takes."""
+        _, target, _ = self._resolve(kind, spec)
+        return signature_of(target).parameters if callable(target) else {}
 
     def _notice_secrets(self, spec: Spec) -> None:
         """Remember secret parameters, to keep them out of what is written."""
-        notice_parameters({"": spec.config, **spec.params})
-        owner = spec.name
-        if owner == "py":
-            owner = specs.own_code(spec.config or "")[0].rpartition(":")[2]
+        notice({"": spec.config, **spec.params})
+        owner = _name_component(spec).rpartition(":")[2]
         for name, value in spec.params.items():
             if not isinstance(value, str) or not names_secret(name, value):
                 continue
@@ -238,22 +229,21 @@ class Builder:
             spec, layout = Layout.split_spec(spec, signature)
             mapping = layout.parameters
         elif kind == "evaluator":
-            spec, mapping = _split_columns(spec, signature)
-        plain = own.from_function(kind, spec, target, extra) if is_own else None
-        new_name = None
-        takes_name = signature is not None and "name" in signature.parameters
-        if plain is None and not takes_name and self.catalog.kind(kind).is_tested:
-            params = dict(spec.params)
-            new_name = params.pop("name", None)
-            spec = attrs.evolve(spec, params=params)
+            spec, mapping = split_columns(spec, signature)
+            mapping = {k: str(v) if isinstance(v, int | float) else v for k, v in mapping.items()}
         broken = functools.partial(PluginContractError, owner)
         with at_boundary(f"making the {kind} {spec.name!r}", broken):
-            if plain is None:
+            made = own.from_function(kind, spec, target, extra) if is_own else None
+            new_name = None
+            if made is None:
+                takes_name = "name" in signature.parameters
+                if not takes_name and self.catalog.kind(kind).is_tested:
+                    params = dict(spec.params)
+                    new_name = params.pop("name", None)
+                    spec = attrs.evolve(spec, params=params)
                 bound = binding.bind(spec, target, extra=extra)
-                value = bound.make()
-                given = bound.named_arguments
-            else:
-                value, given = plain
+                made = bound.make(), bound.arguments
+            value, given = made
             if kind == "dataset":
                 value = layout.apply(read_table(value), spec.name)
             elif mapping:
@@ -263,7 +253,7 @@ class Builder:
 
     def _take_object(self, kind: str, value: Any) -> Built:
         value = own.as_component(kind, value)
-        value = own.with_name(self.catalog.kind(kind), value, type(value).__name__)
+        value = own.give_name(self.catalog.kind(kind), value, type(value).__name__)
         value = self._check(kind, value, None)
         if isinstance(value, StoredData | StoredSystem):
             return Built(value, value.record)
@@ -271,7 +261,7 @@ class Builder:
             return Built(value, provenance.describe(object(), name=_tag_of(value)))
         with contained():  # attributes may be code
             attributes = {**getattr(value, "__dict__", {}), **public_attributes(value)}
-            notice_parameters({name.lstrip("_"): one for name, one in attributes.items()})
+            notice({name.lstrip("_"): one for name, one in attributes.items()})
         if isinstance(value, Chain):
             stages = [self._take_object(kind, stage) for stage in value.stages]
             records = [stage.record for stage in stages]
@@ -332,7 +322,7 @@ class Builder:
         name = last.params.get("name") if isinstance(last, Spec) else None
         if name is not None:
             name = str(name)
-            values[-1] = Renamed(values[-1], _own_name(last))
+            values[-1] = Renamed(values[-1], _name_component(last))
         value = chain(values, name)
         record = provenance.describe_chain(value, [part.record for part in parts])
         if all("spec" in part.record for part in parts):
@@ -371,32 +361,34 @@ class Builder:
 
         A broken one is only reported. See `Component.joins`.
         """
-        main_score = (dataset and named_score(dataset)) or self.score_of_task(tasks)
-        plugin = dataset.component.plugin if dataset and dataset.component else None
-        enabled = self.catalog.policy.automatic
-        check_evaluators(self.catalog.policy, self.catalog.components("evaluator"))
+        policy = self.catalog.policy
+        check_evaluators(policy, self.catalog.components("evaluator"))
+        main_score = (dataset and dataset.main_score) or self.score_of_task(tasks)
+        joins = functools.partial(
+            Component.joins,
+            tasks=tasks,
+            main_score=main_score,
+            plugin=dataset.component.plugin if dataset and dataset.component else None,
+            enabled=policy.automatic,
+        )
         parts = []
-        for component in self._find_joining(
-            "evaluator",
-            lambda c: c.joins(tasks, main_score=main_score, plugin=plugin, enabled=enabled),
-        ):
+        for component in self._find_joining("evaluator", joins):
             try:
                 parts.append(self._build_unnamed("evaluator", component))
             except MissingExtraError as error:
                 emits = self.catalog.describe(component).emits
-                if self.catalog.policy.strict or main_score in emits:
+                if policy.strict or main_score in emits:
                     raise
                 self.warn(f"left out: {error.message} ({error.hint})")
         return parts
 
     def score_of_task(self, tasks: Sequence[str]) -> str | None:
         """The first score of the only installed evaluator that names the main task."""
-        declared = []
+        described = []
         for component in self.catalog.components("evaluator"):
             with contextlib.suppress(PluginError):  # reported where evaluators are chosen
-                described = self.catalog.describe(component)
-                declared.append((described.applies_to, described.emits))
-        scores = scores_of_task(tasks, declared)
+                described.append(self.catalog.describe(component))
+        scores = scores_of_task(tasks, described)
         return scores[0] if len(scores) == 1 else None
 
     def automatic_metrics(
@@ -483,21 +475,6 @@ def owner_of(value: Any, catalog: Catalog) -> Owner | None:
     return None
 
 
-def _split_columns(spec: Spec, signature: inspect.Signature | None) -> tuple[Spec, dict[str, Any]]:
-    """A spec without the `…_column` parameters that its evaluator does not take, and those."""
-    known = {} if signature is None else signature.parameters
-    if any(p.kind is p.VAR_KEYWORD for p in known.values()):
-        return spec, {}
-    mapping = {}
-    others = {}
-    for name, value in spec.params.items():
-        if name in known or not name.endswith(columns.SUFFIX):
-            others[name] = value
-        else:
-            mapping[name] = str(value) if isinstance(value, int | float) else value
-    return attrs.evolve(spec, params=others), mapping
-
-
 def _map_columns(name: str, evaluator: Any, mapping: Mapping[str, Any]) -> Any:
     try:
         return columns.map_columns(evaluator, **mapping)
@@ -520,9 +497,9 @@ def _record_columns(mapping: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _own_name(stage: Spec) -> str:
-    """The component of a stage, where the `name=` of the stage names the whole chain."""
-    return specs.own_code(stage.config or "")[0] if stage.name == "py" else stage.name
+def _name_component(spec: Spec) -> str:
+    """The name of a component, or the `module:Name` of own code."""
+    return specs.own_code(spec.config or "")[0] if spec.name == "py" else spec.name
 
 
 def _tag_of(examples: Any) -> str:

@@ -32,21 +32,18 @@ class Layout:
     unique_ids: bool = False
 
     @classmethod
-    def split_spec(cls, spec: Spec, signature: inspect.Signature | None) -> tuple[Spec, Layout]:
+    def split_spec(cls, spec: Spec, signature: inspect.Signature) -> tuple[Spec, Layout]:
         """A dataset's spec without the layout in it, and the layout.
 
         Parameters that the dataset has itself stay in the spec.
         """
-        own = signature.parameters if signature is not None else {}
-        columns = {}
+        own = signature.parameters
+        spec, columns = split_columns(spec, signature)
         params = dict(spec.params)
-        for name in spec.params:
-            if name.endswith(SUFFIX) and name != SUFFIX and name not in own:
-                columns[name.removesuffix(SUFFIX)] = params.pop(name)
         fields = {} if "fields" in own else params.pop("fields", {})
         unique_ids = False if "unique_ids" in own else params.pop("unique_ids", False)
         try:
-            fields = {**columns, **fields}
+            fields = {**{n.removesuffix(SUFFIX): column for n, column in columns.items()}, **fields}
             unique_ids = convert(unique_ids, bool)
         except TypeError:
             hint = "write context_column=COLUMN, or in a run file fields: {context: COLUMN}"
@@ -79,6 +76,19 @@ class Layout:
             return MappedDataset(dataset, fields, unique_ids=unique_ids)
         except (ValueError, TypeError) as error:
             raise ParameterError(name or "the dataset", str(error)) from error
+
+
+def split_columns(spec: Spec, signature: inspect.Signature) -> tuple[Spec, dict[str, Any]]:
+    """A spec without the `…_column` parameters that its component does not take, and those."""
+    own = signature.parameters
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in own.values())
+    columns = {
+        name: value
+        for name, value in spec.params.items()
+        if name.endswith(SUFFIX) and name != SUFFIX and name not in own and not takes_any
+    }
+    others = {name: value for name, value in spec.params.items() if name not in columns}
+    return attrs.evolve(spec, params=others), columns
 
 
 class MappedDataset:
@@ -129,7 +139,7 @@ class MappedDataset:
 
     def _map(self, raw: Mapping[str, Any], index: int) -> dict[str, Any]:
         try:
-            values = self._reader.read(raw, {}, f"example {index}")
+            values = self._reader.read(raw, {}, example=f"example {index}")
         except ColumnError as error:
             hint = "write a column, a path such as meta.text, or a function of the row"
             raise DataError(error.message, hint=hint) from error

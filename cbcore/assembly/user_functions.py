@@ -10,8 +10,8 @@ from typing import Any
 
 from cbcore import binding
 from cbcore.chains import Renamed
+from cbcore.components import KINDS, Kind
 from cbcore.introspection import signature_of
-from cbcore.kinds import KINDS, Kind
 from cbcore.specs import Spec
 
 _ROLES: dict[str, tuple[str, str, int]] = {
@@ -21,8 +21,8 @@ _ROLES: dict[str, tuple[str, str, int]] = {
     "reporter": ("render", "", 1),
     "tokenizer": ("count", "", 1),
 }
-"""What a plain function of a kind is: the method it replaces, plain and awaited, and how many
-arguments that is handed."""
+"""Plain functions by kind: the method that one replaces, plain and awaited, and how many arguments
+the method gets."""
 
 
 class FromFunction:
@@ -94,19 +94,19 @@ def from_function(
     if spec.config is not None or kind not in _ROLES or not inspect.isroutine(target):
         return None
     name = spec.params.get("name")
-    if "name" not in _parameters(target):
+    if "name" not in signature_of(target).parameters:
         params = {key: value for key, value in spec.params.items() if key != "name"}
         spec = Spec(spec.name, None, params)
     bound = binding.bind(spec, target, extra=extra)
-    made = _in_role(kind, target, bound.keywords)
+    made = _in_role(kind, target, bound.arguments)
     if made is None:
         return None
     if name is not None:
         made.name = str(name)
-    return made, bound.named_arguments
+    return made, bound.arguments
 
 
-def with_name(kind: Kind, value: Any, name: str) -> Any:
+def give_name(kind: Kind, value: Any, name: str) -> Any:
     """An object that does what its kind has to, under a name if it has none itself."""
     if not kind.is_named or isinstance(getattr(value, "name", None), str):
         return value
@@ -116,15 +116,15 @@ def with_name(kind: Kind, value: Any, name: str) -> Any:
     return value
 
 
-def handed_arguments(kind: str, target: Any) -> tuple[str, ...]:
+def list_handed(kind: str, target: Any) -> tuple[str, ...]:
     """The parameters of a plain function that are not settings: the arguments of its method."""
     if _in_role(kind, target, {}) is None:
         return ()
     _, _, n_handed = _ROLES[kind]
-    return tuple(_parameters(target))[:n_handed]
+    return tuple(signature_of(target).parameters)[:n_handed]
 
 
-def likely_kind(target: Any) -> str | None:
+def guess_kind(target: Any) -> str | None:
     """The most likely kind of own code, by its methods or by the arguments of a function."""
     if inspect.isfunction(target):
         if not inspect.isgeneratorfunction(target):
@@ -149,7 +149,7 @@ def _in_role(kind: str, target: Any, keywords: Mapping[str, Any]) -> FromFunctio
     if kind not in _ROLES or not inspect.isroutine(target):
         return None
     role, awaited, n_handed = _ROLES[kind]
-    parameters = list(_parameters(target).values())
+    parameters = list(signature_of(target).parameters.values())
     handed = []
     for p in parameters:
         is_positional = p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
@@ -161,16 +161,10 @@ def _in_role(kind: str, target: Any, keywords: Mapping[str, Any]) -> FromFunctio
         role = awaited
     function = functools.partial(target, **keywords) if keywords else target
     component = FromFunction(function, role, target.__name__)
-    signature = signature_of(target)
-    returned = signature.return_annotation if signature is not None else None
+    returned = signature_of(target).return_annotation
     if kind == "evaluator" and returned in (float, int, bool):
         component.emits = getattr(target, "emits", (target.__name__,))
     return component
-
-
-def _parameters(target: Any) -> Mapping[str, inspect.Parameter]:
-    signature = signature_of(target)
-    return signature.parameters if signature is not None else {}
 
 
 def _unwrap(function: Callable[..., Any]) -> Callable[..., Any]:

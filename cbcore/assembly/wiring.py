@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import attrs
 
 from cbcore import names
-from cbcore.components import Built
+from cbcore.components import Built, Component
 from cbcore.exceptions import UsageError
 from cbcore.plugins import Catalog
 from cbcore.run.examples import Benchmark
@@ -34,6 +34,32 @@ class Data(NamedTuple):
     wired: Sequence[Benchmark]
     added: Sequence[Benchmark]
     evaluators: Sequence[Built]
+
+    @property
+    def scores(self) -> list[str]:
+        """The scores that evaluators declare."""
+        return [score for evaluator in self.evaluators for score in evaluator.emits]
+
+    def may_have(self, score: str) -> bool:
+        """Whether rows may have a score: it is declared, or some evaluator declares none."""
+        return score in self.scores or not all(one.emits for one in self.evaluators)
+
+    def require(self, score: str, where: str) -> None:
+        """Refuse a score that no evaluator emits."""
+        if not self.may_have(score):
+            near = names.near_matches(score, self.scores, limit=1)
+            listed = ", ".join(self.scores) or "none, as no evaluator applies"
+            raise UsageError(
+                f"{where}: no evaluator of this run emits a score called {score!r}",
+                hint=names.suggest(near, then=f"emitted: {listed}"),
+            )
+
+    def check_metrics(self, metrics: Iterable[Any]) -> None:
+        """Refuse a metric of a score that no evaluator emits."""
+        for metric in metrics if self.evaluators else ():  # without one, that was said already
+            field = getattr(metric, "score_field", None)
+            if isinstance(field, str):
+                self.require(field, f"metric {metric.name}")
 
 
 def wire(
@@ -59,45 +85,6 @@ def wire(
 # -- the main score ------------------------------------------------------------------------------
 
 
-class Emitted(NamedTuple):
-    """The score names that evaluators declare; `complete` if every one of them does.
-
-    `first` are those of the first evaluator.
-    """
-
-    scores: tuple[str, ...]
-    complete: bool
-    first: tuple[str, ...] = ()
-
-    @classmethod
-    def by(cls, evaluators: Iterable[Built]) -> Emitted:
-        found = [emits_of(part) for part in evaluators]
-        scores = tuple(score for of_one in found for score in of_one)
-        return cls(scores, all(found), next(iter(found), ()))
-
-    @property
-    def default(self) -> str | None:
-        """F1 where it is declared, or nothing is."""
-        known = DEFAULT_SCORE_FIELD in self.scores or not self.scores
-        return DEFAULT_SCORE_FIELD if known else None
-
-    def may_have(self, score: str) -> bool:
-        """Whether a score may be among them, as far as they say."""
-        return score in self.scores or not self.complete
-
-    def require(self, score: str, where: str) -> None:
-        """Refuse a score that no evaluator emits."""
-        if self.may_have(score):
-            return
-        listed = ", ".join(self.scores) if self.scores else "none, as no evaluator applies"
-        raise UsageError(
-            f"{where}: no evaluator of this run emits a score called {score!r}",
-            hint=names.asking(
-                names.near_matches(score, self.scores, limit=1), then=f"emitted: {listed}"
-            ),
-        )
-
-
 def choose_score(wanted: str | None, data: Data, builder: Builder, *, automatic: bool) -> str:
     """The score that quality means: the one wanted, or that of the data, or F1.
 
@@ -105,21 +92,22 @@ def choose_score(wanted: str | None, data: Data, builder: Builder, *, automatic:
     the first of the only evaluator that names its main task. Where they agree, it is theirs. A
     run of benchmarks alone is judged by theirs.
     """
-    emitted = Emitted.by(data.evaluators)
     if wanted is not None:
-        emitted.require(wanted, "--score")
+        data.require(wanted, "--score")
         return wanted
-    if automatic and not data.datasets:
-        named = Counter(benchmark.main_score for benchmark in data.added if benchmark.main_score)
-        for main, _ in named.most_common(1):
-            if emitted.may_have(main):
-                return main
+    is_known = DEFAULT_SCORE_FIELD in data.scores or not data.scores
+    default = DEFAULT_SCORE_FIELD if is_known else None
     if not automatic or not data.datasets:
-        return _default_or_first(emitted)
-    own = [_main_score(one, data.evaluators, emitted, builder.warn) for one in data.datasets]
+        named = Counter(one.main_score for one in data.added if automatic and one.main_score)
+        for main, _ in named.most_common(1):
+            if data.may_have(main):
+                return main
+        first = data.evaluators[0].emits if data.evaluators else ()
+        return default or next(iter(first), DEFAULT_SCORE_FIELD)
+    own = [_main_score(dataset, data, default, builder.warn) for dataset in data.datasets]
     chosen = own[0]
     if len(set(own)) > 1:
-        chosen = emitted.default or next(score for score in own if score is not None)
+        chosen = default or next(score for score in own if score is not None)
     if chosen is None:
         return _only_one([one for wired in data.wired for one in wired.evaluators], builder.catalog)
     for wired in data.wired:
@@ -127,84 +115,36 @@ def choose_score(wanted: str | None, data: Data, builder: Builder, *, automatic:
     return chosen
 
 
-def _default_or_first(emitted: Emitted) -> str:
-    """F1 where it is declared, else the first score of the first evaluator.
-
-    Where that evaluator declares none, it is F1 until rows have scores.
-    """
-    if DEFAULT_SCORE_FIELD in emitted.scores or not emitted.first:
-        return DEFAULT_SCORE_FIELD
-    return emitted.first[0]
-
-
-def is_guess(score: str, evaluators: Sequence[Built]) -> bool:
-    """Whether only the rows can tell what quality means: the evaluators do not declare it."""
-    emitted = Emitted.by(evaluators)
-    return score not in emitted.scores and not emitted.complete
-
-
-def named_score(dataset: Built) -> str:
-    """The score that a dataset itself says it is judged by; empty where it says none."""
-    named = getattr(dataset.value, "main_score", None)
-    if not named and dataset.component is not None:
-        named = dataset.component.described().main_score
-    return str(named or "")
-
-
-def scores_of_task(
-    tasks: Sequence[str], evaluators: Iterable[tuple[Sequence[str], Sequence[str]]]
-) -> list[str]:
-    """The first score of each evaluator that names the first of these tasks.
-
-    `evaluators` are the `applies_to` and the `emits` of each.
-    """
+def scores_of_task(tasks: Sequence[str], evaluators: Iterable[Component | Built]) -> list[str]:
+    """The first score of each evaluator that names the first of these tasks."""
     task = next(iter(tasks), "")
-    return [emits[0] for applies_to, emits in evaluators if task in applies_to and emits]
-
-
-def _declared(evaluator: Built, field: str) -> Sequence[str]:
-    """What an evaluator, or else its component, declares in a field."""
-    component = evaluator.component.described() if evaluator.component else None
-    return getattr(evaluator.value, field, None) or getattr(component, field, None) or ()
-
-
-def _scores_of_task(dataset: Built, evaluators: Iterable[Built]) -> list[str]:
-    declared = [
-        (_declared(evaluator, "applies_to"), emits_of(evaluator))
-        for evaluator in evaluators
-        if evaluator.component and evaluator.component.owner  # a plugin's
-    ]
-    return list(dict.fromkeys(scores_of_task(dataset.tasks, declared)))
+    return [one.emits[0] for one in evaluators if task in one.applies_to and one.emits]
 
 
 def _main_score(
-    dataset: Built, evaluators: Sequence[Built], emitted: Emitted, warn: Callable[[str], None]
+    dataset: Built, data: Data, default: str | None, warn: Callable[[str], None]
 ) -> str | None:
     """The score one dataset is judged by; None where nothing is emitted that could be meant."""
-    named = named_score(dataset)
+    named = dataset.main_score
+    called = dataset.record["name"] or "the dataset"
     if not named:
-        of_task = _scores_of_task(dataset, evaluators)
+        of_plugins = [one for one in data.evaluators if one.component and one.component.owner]
+        of_task = list(dict.fromkeys(scores_of_task(dataset.tasks, of_plugins)))
         if len(of_task) == 1:
             return of_task[0]
-        task = next(iter(dataset.tasks), None)
-        if task and emitted.default and emitted.default not in of_task:
+        if dataset.tasks and default and default not in of_task:
             reason = f"several scores ({', '.join(of_task)})" if of_task else "no score"
             warn(
-                f"installed evaluators have {reason} for the task {task!r} of "
-                f"{dataset.record['name'] or 'the dataset'}: quality means {emitted.default} instead"
+                f"installed evaluators have {reason} for the task {dataset.tasks[0]!r} of "
+                f"{called}: quality means {default} instead"
             )
-        return emitted.default
-    if emitted.may_have(named):
+        return default
+    if data.may_have(named):
         return named
-    if emitted.scores:
-        instead = "choose one with --score"
-        if emitted.default:
-            instead = f"quality means {emitted.default} instead"
-        warn(
-            f"{dataset.record['name'] or 'the dataset'} is judged by {named}, which no installed "
-            f"evaluator emits: {instead}"
-        )
-    return emitted.default
+    if data.scores:
+        instead = f"quality means {default} instead" if default else "choose one with --score"
+        warn(f"{called} is judged by {named}, which no installed evaluator emits: {instead}")
+    return default
 
 
 def _only_one(evaluators: Sequence[Built], catalog: Catalog) -> str:
@@ -212,10 +152,10 @@ def _only_one(evaluators: Sequence[Built], catalog: Catalog) -> str:
 
     Of several that were merely installed, which comes first is nothing a number may rest on.
     """
-    asked = [emits for one in evaluators if not one.is_automatic and (emits := emits_of(one))]
+    asked = [emits for one in evaluators if not one.is_automatic and (emits := one.emits)]
     if asked:
         return asked[0][0]
-    by_name = {one.name: emits for one in evaluators if (emits := emits_of(one))}
+    by_name = {one.name: emits for one in evaluators if (emits := one.emits)}
     if len(by_name) < 2:
         return next(iter(by_name.values()), (DEFAULT_SCORE_FIELD,))[0]
     listed = ", ".join(score for emits in by_name.values() for score in emits)
@@ -230,26 +170,10 @@ def _only_one(evaluators: Sequence[Built], catalog: Catalog) -> str:
 
 def _check_one_emits(score: str, evaluators: Iterable[Built]) -> None:
     """Refuse two automatic evaluators that both emit the main score."""
-    counted = Counter(e.name for e in evaluators if e.is_automatic and score in emits_of(e))
+    counted = Counter(e.name for e in evaluators if e.is_automatic and score in e.emits)
     if len(counted) > 1:
         raise UsageError(
             f"the score {score!r} is emitted by {' and '.join(counted)}, and quality can mean "
             "only one of them",
             hint="name evaluators with --evaluator, or leave a plugin out with --no-plugin",
         )
-
-
-def emits_of(evaluator: Built) -> tuple[str, ...]:
-    """The scores that an evaluator, or else its component, declares."""
-    return tuple(_declared(evaluator, "emits"))
-
-
-def check_score_fields(metrics: Sequence[Any], evaluators: Sequence[Built]) -> None:
-    """Refuse a metric of a score that no evaluator emits."""
-    if not evaluators:
-        return  # nothing is scored at all, which was said already
-    emitted = Emitted.by(evaluators)
-    for metric in metrics:
-        field = getattr(metric, "score_field", None)
-        if isinstance(field, str):
-            emitted.require(field, f"metric {metric.name}")

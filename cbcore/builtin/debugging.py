@@ -34,7 +34,7 @@ class Debugging:
     """Shows what the system, or an evaluator, raised for a row."""
 
     def cb_row_finished(self, run: Run, row: EvalRow, attempt: Attempt) -> None:
-        from cbcore.tracebacks import find_foreign_frames, format_traceback
+        from cbcore.boundary import find_foreign_frames, format_traceback
 
         failed = attempt.find_failed_scorer()
         error = attempt.raised if attempt.raised is not None else failed and failed[1]

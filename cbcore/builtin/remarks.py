@@ -1,4 +1,4 @@
-"""What the reader of a result has to know besides its numbers."""
+"""Remarks that the reader of a result needs besides its numbers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cbcore._logging import log_progress
 from cbcore.json_data import from_json
+from cbcore.results.eval_row import UNCOUNTED
 from cbcore.stats import CLUSTER
 
 if TYPE_CHECKING:
@@ -42,11 +43,11 @@ def _list_problems(run: Runner) -> Iterator[str]:
     losses = [is_repeated for workers in run.workers.values() for is_repeated in workers.losses]
     if losses:
         yield f"{len(losses)} workers were lost, and {sum(losses)} calls were repeated"
-    ids = {str(row.example_id) for rows in run.rows.values() for row in rows}
-    is_whole = len(run.settings.select) == 1 and not run.calls.is_stopped
-    for example_id in (run.settings.examples or ()) if is_whole else ():
-        if example_id not in ids:
-            yield f"no example has the id {example_id!r}"
+    all_rows = (row for rows in run.rows.values() for row in rows)
+    uncounted = {(row.dataset, row.example_id) for row in all_rows if UNCOUNTED in row.metadata}
+    if uncounted:
+        examples = "1 example" if len(uncounted) == 1 else f"{len(uncounted):,} examples"
+        yield f"tokens of images, audio and files are unknown and not counted, in {examples}"
 
 
 def _warn_of_settings(run: Runner) -> None:

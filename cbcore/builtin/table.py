@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from cbcore.results import EvalResult, EvalRow
-from cbcore.texts import visible
-
-_BLANKS = dict.fromkeys(map(ord, "\t\n\r"), " ")
+from cbcore.texts import clean
 
 
 class PlainTable:
@@ -19,49 +17,29 @@ class PlainTable:
     def render(self, result: EvalResult) -> str:
         """One column per system. Without metrics, the table shows means over the rows."""
         grouped = result.rows_by_system()
-        metrics: dict[str, None] = {}
-        for values in result.summary.values():
-            metrics |= dict.fromkeys(values)
-        lines = [["", *map(_plain, grouped)]]
+        metrics = dict.fromkeys(name for values in result.summary.values() for name in values)
+        lines = [["", *map(clean, grouped)]]
         for metric in metrics:
-            line = [metric]
-            for system in grouped:
-                value = result.summary.get(system, {}).get(metric)
-                line.append(_format_number(value))
-            lines.append(line)
+            values = [result.summary.get(system, {}).get(metric) for system in grouped]
+            lines.append([metric, *map(_format_number, values)])
         if not metrics:
-            lines += _means(grouped)
+            lines += _find_means(grouped)
         counts = result.counts()
         for name in ("scored", "errored", "total"):
-            line = [name]
-            for system in grouped:
-                line.append(str(getattr(counts[system], name)))
-            lines.append(line)
+            lines.append([name, *(str(getattr(counts[system], name)) for system in grouped)])
         printed = [*_align(lines), "", *_remarks(result)]
         return "\n".join(printed).rstrip() + "\n"
 
 
-def _means(grouped: Mapping[str, Sequence[EvalRow]]) -> Iterator[list[str]]:
+def _find_means(grouped: Mapping[str, Sequence[EvalRow]]) -> Iterator[list[str]]:
     """The mean of each score and of the tokens over the rows without an error."""
-    done: list[list[EvalRow]] = []
-    scores: dict[str, None] = {}
-    for rows in grouped.values():
-        without_error = [row for row in rows if row.error is None]
-        done.append(without_error)
-        for row in without_error:
-            scores |= dict.fromkeys(row.scores)
-    for score in scores:
-        line = [f"mean {score}"]
-        for rows in done:
-            values = [row.scores[score] for row in rows if score in row.scores]
-            line.append(_format_mean(values))
-        yield line
+    done = [[row for row in rows if row.error is None] for rows in grouped.values()]
+    for score in dict.fromkeys(name for rows in done for row in rows for name in row.scores):
+        values = [[row.scores[score] for row in rows if score in row.scores] for rows in done]
+        yield [f"mean {score}", *map(_format_mean, values)]
     for name in ("input_tokens", "output_tokens"):
-        line = [f"mean {name}"]
-        for rows in done:
-            values = [getattr(row, name) for row in rows]
-            line.append(_format_mean(values))
-        yield line
+        values = [[getattr(row, name) for row in rows] for rows in done]
+        yield [f"mean {name}", *map(_format_mean, values)]
 
 
 def _remarks(result: EvalResult) -> Iterator[str]:
@@ -69,37 +47,27 @@ def _remarks(result: EvalResult) -> Iterator[str]:
     config = result.config
     yield f"score {config.get('score_field', '')} · run {config.get('run_id', '')}"
     for verdict in result.verdicts:
-        yield _plain(verdict.sentence)
+        yield clean(verdict.sentence)
     for problem in result.problems:
-        yield f"! {_plain(problem)}"
+        yield f"! {clean(problem)}"
     state = config.get("state", "finished")
     if state != "finished":
         yield f"! The run {state}: these numbers cover what was done."
 
 
 def _format_mean(values: Sequence[float]) -> str:
-    if not values:
-        return "-"
-    return _format_number(sum(values) / len(values))
+    return _format_number(sum(values) / len(values) if values else None)
 
 
 def _format_number(value: float | None) -> str:
     if value is None:
         return "-"
-    if abs(value) < 1000:
-        return f"{value:.4g}"
-    return f"{value:,.0f}"
-
-
-def _plain(text: str) -> str:
-    return visible(text.translate(_BLANKS))
+    return f"{value:.4g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def _align(lines: Sequence[Sequence[str]]) -> Iterator[str]:
     """The lines with names aligned to the left and numbers to the right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
-        cells = [line[0].ljust(widths[0])]
-        for cell, width in zip(line[1:], widths[1:], strict=True):
-            cells.append(cell.rjust(width))
-        yield "  ".join(cells).rstrip()
+        cells = [cell.rjust(width) for cell, width in zip(line, widths, strict=True)]
+        yield "  ".join([line[0].ljust(widths[0]), *cells[1:]]).rstrip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
@@ -16,7 +17,8 @@ from cbcore.cli.click_options import (
     describe,
     shared_options,
 )
-from cbcore.cli.console import clean, exiting
+from cbcore.cli.console import exit_codes
+from cbcore.texts import clean
 
 if TYPE_CHECKING:
     from cbcore.components import Component
@@ -168,5 +170,6 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with the documented code."""
-    with exiting("cb") as set_code:
-        set_code(cli.main(args=arguments, standalone_mode=False))
+    with exit_codes("cb"):
+        code = cli.main(args=arguments, standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)  # else what a command returned

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from cbcore.cli.console import clean
+from cbcore import _logging
+from cbcore.texts import clean
 
 if TYPE_CHECKING:
     from cbcore.components import Component
@@ -52,25 +53,19 @@ class Settings:
             self._catalog = Catalog(read_distributions(), policy)
         return self._catalog
 
-    def configure_logging(self) -> None:
-        """Show log lines as the options ask for."""
-        from cbcore._logging import configure
-
-        configure(verbosity=self.verbosity, as_json=self.log_format == "json")
-
 
 pass_settings = click.make_pass_decorator(Settings, ensure=True)
 
 
 def _collect(ctx: click.Context, parameter: click.Parameter, value: Any) -> None:
     """Add the value of a shared option to the settings, as it may be given twice."""
-    if not value:
-        return
     settings = ctx.ensure_object(Settings)
     name = str(parameter.name)
-    before = getattr(settings, name)
-    setattr(settings, name, value if isinstance(value, str) else before + value)
-    if name in ("disable", "only", "require", "strict"):
+    if value:
+        before = getattr(settings, name)
+        setattr(settings, name, value if isinstance(value, str) else before + value)
+    _logging.configure(verbosity=settings.verbosity, as_json=settings.log_format == "json")
+    if value and name in ("disable", "only", "require", "strict"):
         # Commands and flags of plugins were looked up before this flag was read.
         settings._catalog = None
         if COMMAND in ctx.meta and not ctx.resilient_parsing:

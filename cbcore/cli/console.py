@@ -1,4 +1,4 @@
-"""What commands print, and how an error becomes one message and an exit code."""
+"""Printing for commands, and the edge where an error becomes one message and an exit code."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import contextlib
 import errno
 import io
 import os
+import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +16,12 @@ import click
 
 from cbcore.exceptions import CBError
 from cbcore.secrets import RedactedStream, notice_arguments, notice_environment, redact
-from cbcore.texts import visible, visible_json
+from cbcore.texts import clean, visible, visible_json
 
 _LEAST_ROOM = 24
 """Characters. Text in a narrower column is harder to read than lines that run over."""
 
-_BLANKS = dict.fromkeys(map(ord, "\t\n\r"), " ")
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-
-
-def clean(text: object) -> str:
-    """Any text on one line, safe for a terminal: line breaks and tabs become spaces."""
-    return visible(str(text).translate(_BLANKS))
 
 
 def echo(text: str = "", *, err: bool = False) -> None:
@@ -78,6 +73,7 @@ def _prepare_streams() -> None:
     for name in ("stdout", "stderr"):
         if not isinstance(getattr(sys, name), RedactedStream):
             setattr(sys, name, RedactedStream(getattr(sys, name)))
+        setattr(sys, f"__{name}__", getattr(sys, name))
 
 
 def abandon_output() -> None:
@@ -86,23 +82,25 @@ def abandon_output() -> None:
 
 
 @contextlib.contextmanager
-def exiting(program: str) -> Iterator[Callable[[object], None]]:
+def exit_codes(program: str) -> Iterator[None]:
     """Around a program: print on standard error what goes wrong, and exit with the right code.
 
-    What is called with a number sets the code. Errors of `cb` have their own code, an interrupt
-    gives 130, and a closed pipe is not an error. Any other exception gives 1 and is printed in one
-    line, or with its traceback if `CB_DEBUG=1`. Secrets of the command line and the environment
+    Errors of `cb` have their own code. Ctrl-C, SIGTERM and SIGHUP give 130; a second one ends the
+    process at once. A closed pipe is not an error. Any other exception gives 1 and is printed in
+    one line, or with its traceback if `CB_DEBUG=1`. Secrets of the command line and the environment
     are redacted in everything that is printed from here on.
     """
     notice_environment()
     notice_arguments(sys.argv[1:])
     _prepare_streams()
-    codes: list[object] = []
-    code: object = 0
+    code: Any = 0
     try:
-        yield codes.append
-        code = codes[-1] if codes else 0
-        sys.stdout.flush()
+        with _stop_on_signals():
+            try:
+                yield
+            except SystemExit as ended:
+                code = ended.code
+            sys.stdout.flush()
     except BrokenPipeError:
         abandon_output()
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the edge of the command
@@ -111,11 +109,32 @@ def exiting(program: str) -> Iterator[Callable[[object], None]]:
             echo(redact(message), err=True)
             if hint:
                 echo(f"hint: {redact(hint)}", err=True)
-    sys.exit(code if isinstance(code, int) else 0)
+    sys.exit(code)
+
+
+@contextlib.contextmanager
+def _stop_on_signals() -> Iterator[None]:
+    """Ctrl-C, SIGTERM and SIGHUP raise KeyboardInterrupt, a second one ends the process."""
+    handled = [signal.SIGINT, signal.SIGTERM]
+    # A run that is started with `nohup` outlives the terminal.
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        handled.append(signal.SIGHUP)
+
+    def stop(*_: object) -> None:
+        for number in handled:
+            signal.signal(number, signal.SIG_DFL)
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, stop) for number in handled}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _explain(program: str, error: BaseException) -> tuple[str, str | None, int]:
-    """What to print of an error, a hint, and the exit code."""
+    """The message for an error, its hint, and the exit code."""
     hint = None
     code = 1
     if isinstance(error, CBError):
@@ -146,7 +165,7 @@ def _explain(program: str, error: BaseException) -> tuple[str, str | None, int]:
 
         return "".join(traceback.format_exception(error)).rstrip("\n"), None, 1
     else:
-        from cbcore.components import describe_exception
+        from cbcore.boundary import describe_exception
 
         message = f"unexpected {describe_exception(error)}"
         hint = f"this is a defect of {program}; set CB_DEBUG=1 for the traceback"

@@ -10,26 +10,27 @@ result, and exit codes for errors.
 """
 
 from cbcore.cli.click_options import Settings, pass_settings, shared_options
-from cbcore.cli.console import clean, echo, echo_columns, echo_json, exiting
-from cbcore.cli.list_commands import offered_records
-from cbcore.cli.reports import execute_and_report
+from cbcore.cli.console import echo, echo_columns, echo_json, exit_codes
+from cbcore.cli.list_commands import describe_offers
+from cbcore.cli.reports import report_result
 from cbcore.cli.run_command import benchmark_command
 from cbcore.cli.saved_run_commands import cache_option, output_option
 from cbcore.plugins.policy import tool_table
+from cbcore.texts import clean
 
 __all__ = [
     "Settings",
     "benchmark_command",
     "cache_option",
     "clean",
+    "describe_offers",
     "echo",
     "echo_columns",
     "echo_json",
-    "execute_and_report",
-    "exiting",
-    "offered_records",
+    "exit_codes",
     "output_option",
     "pass_settings",
+    "report_result",
     "shared_options",
     "tool_table",
 ]

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cbcore.cli.click_options import Settings, pass_settings, shared_options
-from cbcore.cli.console import clean, echo, echo_columns, echo_json
+from cbcore.cli.console import echo, echo_columns, echo_json
 from cbcore.names import plural
 from cbcore.specs import Spec
+from cbcore.texts import clean
 
 if TYPE_CHECKING:
     from cbcore.components import Component
-    from cbcore.introspection import Parameter
     from cbcore.plugins import Catalog
 
 json_flag = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
@@ -37,7 +37,7 @@ def list_command(settings: Settings, kind: str | None, as_json: bool) -> None:
     list-THINGS, `cb list THINGS` is short for it.
     """
     catalog = settings.catalog()
-    records = offered_records(catalog, [catalog.kind_of(kind)] if kind else catalog.kinds)
+    records = describe_offers(catalog, [catalog.kind_of(kind)] if kind else catalog.kinds)
     if as_json:
         echo_json(records)
     elif not records:
@@ -51,9 +51,9 @@ def list_command(settings: Settings, kind: str | None, as_json: bool) -> None:
         echo_columns([key.upper() for key in keys], rows)
 
 
-def offered_records(catalog: Catalog, kinds: Iterable[str]) -> list[dict[str, Any]]:
-    """What plugins offer of these kinds, for machines; what broken plugins would offer too."""
-    catalog.describe_all()
+def describe_offers(catalog: Catalog, kinds: Iterable[str]) -> list[dict[str, Any]]:
+    """The components of these kinds as records, those of broken plugins included."""
+    catalog.load_all(describe=True)
     records = [
         {**_record_component(component), "status": plugin.status}
         for kind in kinds
@@ -124,26 +124,26 @@ def info_command(settings: Settings, name: str, kind: str | None, as_json: bool)
 def _find_all(catalog: Catalog, name: str, kind: str | None) -> list[Component]:
     """The components of that name. Several kinds may share it."""
     from cbcore.exceptions import UnknownComponentError
-    from cbcore.names import asking, near_matches
+    from cbcore.names import near_matches, suggest
 
     if kind:
-        return [catalog.find(catalog.kind_of(kind), name).described()]
+        return [catalog.find(catalog.kind_of(kind), name).describe()]
     found = []
     for candidate in catalog.kinds:
         try:
-            found.append(catalog.find(candidate, name).described())
+            found.append(catalog.find(candidate, name).describe())
         except UnknownComponentError:
             continue
     if not found:
         near = near_matches(name.rpartition("/")[2], {c.name for c in catalog.components()})
-        hint = asking(near, then="`cb list` shows what is installed")
+        hint = suggest(near, then="`cb list` shows what is installed")
         raise UnknownComponentError("component", name, near, hint=hint)
     return found
 
 
 def _load_own_code(catalog: Catalog, path: str, kind: str | None) -> Component:
     """The user's own code. Its methods decide its kind."""
-    from cbcore.assembly.user_functions import likely_kind
+    from cbcore.assembly.user_functions import guess_kind
     from cbcore.components import Component
     from cbcore.exceptions import UsageError
     from cbcore.usercode import import_attribute
@@ -152,18 +152,18 @@ def _load_own_code(catalog: Catalog, path: str, kind: str | None) -> Component:
         target = import_attribute(path)
     except ValueError as error:
         raise UsageError(f"py:{path}: {error}") from error
-    found = catalog.kind_of(kind) if kind else likely_kind(target)
+    found = catalog.kind_of(kind) if kind else guess_kind(target)
     if found is None:
         raise UsageError(
-            f"py:{path} is a {type(target).__name__}, which is no component",
+            f"py:{path} is a {type(target).__name__}, which is not a component",
             hint="a system has `process`, an evaluator `score`; --kind says what it is meant to be",
         )
-    return Component(kind=found, name="own-code", target=target).described()
+    return Component(kind=found, name="own-code", target=target).describe()
 
 
 def _record_fully(catalog: Catalog, component: Component, asked_as: str) -> dict[str, Any]:
-    from cbcore.assembly.user_functions import handed_arguments
-    from cbcore.introspection import parameters_of
+    from cbcore.assembly.user_functions import list_handed
+    from cbcore.introspection import format_type, parameters_of
     from cbcore.json_data import to_json_safe
 
     target = component.load()
@@ -172,38 +172,40 @@ def _record_fully(catalog: Catalog, component: Component, asked_as: str) -> dict
     if asked_as.startswith("py:"):
         record |= {"name": asked_as, "plugin": "own code"}
         if component.kind != "dataset":
-            handed = handed_arguments(component.kind, target)
+            handed = list_handed(component.kind, target)
             parameters = [p for p in parameters if p.name not in handed]
-    record["main_score"] = component.main_score or getattr(target, "main_score", None)
-    record["published"] = getattr(target, "published", None)
     for name in ("main_score", "published"):
-        if not (record[name] and isinstance(record[name], str)):
-            del record[name]
+        value = getattr(component, name, None) or getattr(target, name, None)
+        if value and isinstance(value, str):
+            record[name] = value
     record["parameters"] = [
         {
             "name": parameter.name,
-            "type": parameter.type,
-            "required": parameter.required,
-            "default": to_json_safe(parameter.default),
+            "type": format_type(parameter.annotation),
+            "required": parameter.default is parameter.empty,
+            "default": None
+            if parameter.default is parameter.empty
+            else to_json_safe(parameter.default),
         }
         for parameter in parameters
     ]
-    record["example"] = _make_example(catalog, component, asked_as, parameters)
+    record["example"] = _make_example(catalog, component, asked_as, record["parameters"])
     return record
 
 
 def _make_example(
-    catalog: Catalog, component: Component, asked_as: str, parameters: list[Parameter]
+    catalog: Catalog, component: Component, asked_as: str, parameters: list[dict[str, Any]]
 ) -> str:
     """A command that uses the component: offline if possible."""
     kind = catalog.kind(component.kind)
     spec = component.qualified_name if "/" in asked_as else component.name
-    spec = asked_as if asked_as.startswith("py:") else spec
+    if asked_as.startswith("py:"):
+        spec = asked_as
     own = getattr(component.load(), "example", None)
     if isinstance(own, str):
         spec = shlex.quote(own)
-    elif parameters and parameters[0].required and not kind.is_value:
-        spec += f":{parameters[0].name.upper()}"
+    elif parameters and parameters[0]["required"] and not kind.is_value:
+        spec += f":{parameters[0]['name'].upper()}"
     elif kind.name == "dataset" and "sample" in component.configs:
         spec += ":sample"
     elif kind.name == "reporter" and component.extension not in ("", "txt"):
@@ -261,7 +263,7 @@ def hooks_command(settings: Settings, as_json: bool) -> None:
             echo()
         echo(f"{record['hook']}{record['signature']}")
         echo(f"  {record['summary']} {record['called']}")
-        echo(f"  implemented by: {clean(', '.join(record['plugins']) or 'nobody')}")
+        echo(f"  implemented by: {clean(', '.join(record['plugins']) or 'none')}")
 
 
 # -- cb list-plugins ---------------------------------------------------------------------------

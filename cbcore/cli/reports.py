@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import signal
+import shlex
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
+from cbcore.boundary import contained
 from cbcore.cli.click_options import Settings
-from cbcore.cli.console import abandon_output, clean, echo
+from cbcore.cli.console import abandon_output, echo
 from cbcore.exceptions import (
     DataError,
     NothingScoredError,
@@ -23,18 +25,23 @@ from cbcore.exceptions import (
     ReportError,
     RunError,
     RunStoppedError,
+    UnknownComponentError,
     UsageError,
 )
 from cbcore.secrets import hide
+from cbcore.settings.run_settings import DEFAULT_CACHE_DIR
+from cbcore.specs import Spec, parse_output
+from cbcore.texts import clean
 
 if TYPE_CHECKING:
     from cbcore.assembly.builder import Builder
+    from cbcore.plugins import Catalog
     from cbcore.results import EvalResult
     from cbcore.results.causes import Cause
+    from cbcore.settings.run_settings import RunSettings
 
 _DEFAULT = "table"
 _MOST_CAUSES = 5
-_INDENT = "    "
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -51,35 +58,70 @@ class Output:
     added: bool = False
 
 
-def make_outputs(settings: Settings, wanted: Sequence[str] | None) -> list[Output]:
+@contextlib.contextmanager
+def report_result(
+    settings: Settings, wanted: Sequence[str] | None, asked: RunSettings | None = None
+) -> Iterator[Callable[[EvalResult], None]]:
+    """Around a run: report the result that the yielded function gets, as `--output` asks.
+
+    Reporters are built before the run. What the run prints goes to standard error. A run that ends
+    early is reported, too; if it was `asked` to store its outputs, the error names `cb resume`.
+    Raises for a result that is of no use, such as one without rows.
+    """
+    from cbcore._logging import show_plugin_loggers
+
+    show_plugin_loggers()
+    outputs = make_outputs(settings, wanted, asked)
+    results: list[EvalResult] = []
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield results.append
+    except RunStoppedError as stopped:
+        if (result := stopped.result) is not None:
+            if result.rows:
+                with contextlib.suppress(ReportError):  # printed, and not why the run ended
+                    write_reports(result, outputs)
+            if asked is not None and asked.cache_dir is not None:
+                command = f"cb resume {result.config['run_id']}"
+                if str(asked.cache_dir) != DEFAULT_CACHE_DIR:
+                    command += f" --cache-dir {shlex.quote(str(asked.cache_dir))}"
+                before = f"{stopped.hint.rstrip('.')}. " if stopped.hint else ""
+                stopped.hint = f"{before}Continue it with `{command}`."
+        raise
+    for result in results:
+        write_reports(result, outputs)
+        _raise_if_incomplete(result)
+
+
+def make_outputs(
+    settings: Settings, wanted: Sequence[str] | None, asked: RunSettings | None = None
+) -> list[Output]:
     """The reporters of a command, and where they write.
 
-    The table is printed too, unless another report is printed or `--quiet` is given.
+    The table is printed too, unless another report is printed or `--quiet` is given. One error
+    names all that is missing, components of the run that is `asked` for included.
     """
     from cbcore.assembly.builder import Builder
 
     builder = Builder(settings.catalog())
-    outputs = [_make_output(builder, text) for text in wanted or ()]
-    is_shown = any(output.path is None for output in outputs)
-    is_due = not outputs or not (is_shown or settings.verbosity < 0)
-    offered = builder.catalog.list_known("reporter")  # no table, if its plugins are left out
-    if is_due and any(one.name == _DEFAULT for one in offered):
-        table = _make_output(builder, _DEFAULT)
-        outputs.insert(0, attrs.evolve(table, added=bool(outputs)))
+    try:
+        outputs = [_make_output(builder, text) for text in wanted or ()]
+    except UnknownComponentError as error:
+        components = asked.components() if asked else ()
+        builder.require_all([*components, (error.kind, Spec(error.name))])
+        raise
+    is_printed = any(output.path is None for output in outputs)
+    if not outputs or not (is_printed or settings.verbosity < 0):
+        with contextlib.suppress(UnknownComponentError):  # no plugin has a table
+            table = builder.build("reporter", _DEFAULT).value
+            outputs.insert(0, Output(table, added=bool(outputs)))
     builder.catalog.descriptions.save()
     return outputs
 
 
 def _make_output(builder: Builder, text: str) -> Output:
-    from cbcore.specs import Spec, parse_output
-
-    file: str | None
-    if name := _find_reporter(builder, text):
-        spec = Spec(name)
-        file = text
-    else:
-        spec, file = parse_output(text)
-    reporter = builder.build("reporter", spec).value
+    spec, file = parse_output(text)
+    reporter = builder.build("reporter", spec or _find_reporter(builder.catalog, text)).value
     if file:
         try:
             # Absolute now, since components may change the working folder.
@@ -96,39 +138,30 @@ def _make_output(builder: Builder, text: str) -> Output:
     return Output(reporter)
 
 
-def _find_reporter(builder: Builder, text: str) -> str | None:
-    """The reporter for an `--output` that is a file name; None if it is a format.
-
-    If several write this kind of file, the reporter of the plugin that offers the table is used.
-    """
-    ending = Path(text).suffix.removeprefix(".").lower()
-    if not ending or "=" in text or text.startswith("py:"):
-        return None
-    known: set[str] = set()
-    for list_reporters in (builder.catalog.list_known, builder.catalog.components):
-        reporters = list_reporters("reporter")  # first without those that only hook modules offer
-        found = [one for one in reporters if one.name == ending]
-        for one in [] if found else reporters:
-            with contextlib.suppress(PluginError):
-                extension = builder.catalog.describe(one).extension.lower()
-                known.add(f".{extension}")
-                if extension == ending:
-                    found.append(one)
-        if found:
-            break
-    if len(found) > 1:
-        usual = {one.plugin for one in reporters if one.name == _DEFAULT}
-        found = [one for one in found if one.plugin in usual] or found
+def _find_reporter(catalog: Catalog, file: str) -> str:
+    """The reporter for a file, by its ending. Of several, that of the plugin that has the table."""
+    ending = Path(file).suffix[1:].lower()
+    offered = catalog.components("reporter")
+    usual = {one.plugin for one in offered if one.name == _DEFAULT}
+    found = [one for one in offered if one.name == ending]
+    known = {ending}
+    for one in [] if found else offered:
+        with contextlib.suppress(PluginError):
+            extension = catalog.describe(one).extension.lower()
+            known.add(extension)
+            found += [one] * (extension == ending)
+    found = [one for one in found if one.plugin in usual] or found
     if len(found) == 1:
         return found[0].qualified_name
     if found:
         raise UsageError(
-            f"{text!r} can be written by {' and '.join(one.name for one in found)}",
-            hint=f"say which: --output {found[0].name}={text}",
+            f"{file!r} can be written by {' and '.join(one.name for one in found)}",
+            hint=f"say which: --output {found[0].name}={file}",
         )
+    endings = ", ".join(f".{one}" for one in sorted(known - {"", ending}))
     raise UsageError(
-        f"no installed reporter writes files that end in .{ending}: {text!r}",
-        hint=f"endings that are known: {', '.join(sorted(known - {'.'}))}; or write FORMAT={text}",
+        f"no installed reporter writes files that end in .{ending}: {file!r}",
+        hint=f"endings that are known: {endings}; or write FORMAT={file}",
     )
 
 
@@ -166,84 +199,35 @@ def replace_file(path: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def execute_and_write(execute: Callable[[], EvalResult], outputs: Sequence[Output]) -> None:
-    """Execute a run and write its reports, also if it ends early.
-
-    Ctrl-C, SIGTERM and SIGHUP end the run with the rows that are finished.
-    """
-    with stop_on_signals():
-        try:
-            with contextlib.redirect_stdout(sys.stderr):
-                result = execute()
-        except RunStoppedError as stopped:
-            if stopped.result is not None and stopped.result.rows:
-                with contextlib.suppress(ReportError):  # printed, and not why the run ended
-                    write_reports(stopped.result, outputs)
-                    stopped.hint = stopped.hint or "The reports cover them."
-            raise
-        write_reports(result, outputs)
-        _raise_if_incomplete(result)
-
-
-def execute_and_report(
-    settings: Settings, execute: Callable[[], EvalResult], outputs: Sequence[str]
-) -> None:
-    """Execute a run and write the reports that `--output` names, also if it ends early."""
-    execute_and_write(execute, make_outputs(settings, outputs))
-
-
-@contextlib.contextmanager
-def stop_on_signals() -> Iterator[None]:
-    """Around a run: Ctrl-C, SIGTERM and SIGHUP raise KeyboardInterrupt, a second one ends the process."""
-    handled = [signal.SIGINT, signal.SIGTERM]
-    # A run that is started with `nohup` outlives the terminal.
-    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        handled.append(signal.SIGHUP)
-
-    def stop(*_: object) -> None:
-        for number in handled:
-            signal.signal(number, signal.SIG_DFL)
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, stop) for number in handled}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 def write_reports(result: EvalResult, outputs: Sequence[Output]) -> None:
     """Write every report, then print why rows failed.
 
     If a report fails, the others are written all the same, and `ReportError` is raised at the end.
     """
     from cbcore._logging import get_logger
-    from cbcore.components import describe_exception
 
     failed = []
     gone = None
     for output in outputs:
         name = output.reporter.name
         where = output.shown or output.path or "standard output"
-        try:
+        with contained() as writing:
             _write(result, output)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # noqa: BLE001 - the plugin boundary
-            if output.path is None and isinstance(error, OSError):
-                abandon_output()
-                if output.added:
-                    continue
-                if isinstance(error, BrokenPipeError):
-                    gone = error
-                    continue
-            get_logger().error(f"reporter {name!r} failed: {describe_exception(error)}")
-            failed.append(f"{name} ({where})")
-        else:
+        error = writing.error
+        if error is None:
             if output.path is not None:
                 with contextlib.suppress(OSError, ValueError):
                     echo(f"{clean(name)} report: {clean(where)}", err=True)
+            continue
+        if output.path is None and isinstance(error, OSError):
+            abandon_output()
+            if output.added:
+                continue
+            if isinstance(error, BrokenPipeError):
+                gone = error
+                continue
+        get_logger().error(f"reporter {name!r} failed: {writing.reason}")
+        failed.append(f"{name} ({where})")
     _print_causes(result)
     if failed:
         raise ReportError(
@@ -256,21 +240,20 @@ def write_reports(result: EvalResult, outputs: Sequence[Output]) -> None:
 
 def _write(result: EvalResult, output: Output) -> None:
     reporter = output.reporter
-    path = output.path
+    text = None
     with contextlib.redirect_stdout(sys.stderr):
-        if path is not None and hasattr(reporter, "write"):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with replace_file(path) as place:
-                reporter.write(result, place)
-            return
-        # Text of models may hold code points that no file can: they become question marks.
-        text = hide(reporter.render(result)).encode("utf-8", "replace").decode()
-    if path is None:
-        click.echo(text.rstrip("\n"))
+        if output.path is None or not hasattr(reporter, "write"):
+            # Text of models may hold code points that no file can: they become question marks.
+            text = hide(reporter.render(result)).encode("utf-8", "replace").decode()
+    if output.path is None:
+        click.echo((text or "").rstrip("\n"))
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replace_file(path) as place:
-        place.write_text(text, encoding="utf-8")
+    output.path.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.redirect_stdout(sys.stderr), replace_file(output.path) as place:
+        if text is None:
+            reporter.write(result, place)
+        else:
+            place.write_text(text, encoding="utf-8")
 
 
 def _print_causes(result: EvalResult) -> None:
@@ -285,14 +268,18 @@ def _print_causes(result: EvalResult) -> None:
         return
     causes = causes_of(result.rows)
     errors = [cause for cause in causes if cause.kind == "error"]
-    if errors:
-        n_failed = sum(cause.count for cause in errors)
-        _list_causes(f"{n_failed:,} of {len(result.rows):,} rows failed:", errors)
+    n_failed = sum(cause.count for cause in errors)
     missing = [cause for cause in causes if cause.kind == "missing"]
-    if failed := [cause for cause in missing if cause.is_failure]:
-        _list_causes("Scores are missing because an evaluator failed:", failed)
-    if others := [cause for cause in missing if not cause.is_failure]:
-        _list_causes("Scores are missing:", others)
+    for title, listed in (
+        (f"{n_failed:,} of {len(result.rows):,} rows failed:", errors),
+        (
+            "Scores are missing because an evaluator failed:",
+            [cause for cause in missing if cause.is_failure],
+        ),
+        ("Scores are missing:", [cause for cause in missing if not cause.is_failure]),
+    ):
+        if listed:
+            _list_causes(title, listed)
 
 
 def _list_causes(title: str, causes: list[Cause]) -> None:
@@ -301,24 +288,21 @@ def _list_causes(title: str, causes: list[Cause]) -> None:
     groups: dict[tuple[str, str], list[Cause]] = {}  # of scores that are missing in the same rows
     for cause in causes:
         groups.setdefault((cause.reason, str(cause.systems)), []).append(cause)
+    listed = list(groups.values())
     echo(title, err=True)
-    for group in list(groups.values())[:_MOST_CAUSES]:
+    for group in listed[:_MOST_CAUSES]:
         cause = group[0]
         where = f"example {cause.example_id!r}" + (f" of {cause.dataset}" if cause.dataset else "")
-        missing = f"no {_join_names([one.score for one in group])}: " if cause.score else ""
+        names = ", ".join(one.score for one in group[:_MOST_CAUSES])
+        n_more = len(group) - _MOST_CAUSES
+        missing = f"no {names}{f' and {n_more} more' * (n_more > 0)}: " if cause.score else ""
         line = f"{cause.count:,} × {missing}{cause.reason} (first: {where}, {cause.system})"
         echo(f"  {clean(line)}", err=True)
         if cause.traceback and is_verbose():
-            echo("\n".join(_INDENT + line for line in cause.traceback.split("\n")), err=True)
-    if left := list(groups.values())[_MOST_CAUSES:]:
+            echo(textwrap.indent(cause.traceback, "    "), err=True)
+    if left := listed[_MOST_CAUSES:]:
         n_rows = sum(group[0].count for group in left)
         echo(f"  {n_rows:,} × {len(left):,} other reasons", err=True)
-
-
-def _join_names(scores: list[str]) -> str:
-    shown = ", ".join(scores[:_MOST_CAUSES])
-    n_more = len(scores) - _MOST_CAUSES
-    return f"{shown} and {n_more} more" if n_more > 0 else shown
 
 
 def _raise_if_incomplete(result: EvalResult) -> None:
@@ -340,12 +324,13 @@ def _raise_if_incomplete(result: EvalResult) -> None:
             raise DataError(f"there is no row; the first that failed: {reasons[0]}")
         raise DataError("the dataset is empty: there is nothing to report")
     errors = [row.error for row in rows if row.error is not None]
+    stopped = result.config.get("stopped", {})
+    problems = [f"{system} was stopped: {reason}" for system, reason in stopped.items()]
     if len(errors) == len(rows):
-        hint = "--max-errors none runs all examples." if result.config.get("stopped") else None
-        raise RunError(f"every row errored; the first: {errors[0]}", hint=hint)
-    if stopped := result.config.get("stopped"):
-        problems = [f"{system} was stopped: {reason}" for system, reason in stopped.items()]
-        raise RunError("\n".join(problems), hint="--max-errors none runs all examples.")
+        problems = [f"every row errored; the first: {errors[0]}"]
+    if problems:
+        hint = "--max-errors none runs all examples." if stopped else None
+        raise RunError("\n".join(problems), hint=hint)
     if result.metrics and not any(hasattr(metric, "score_field") for metric in result.metrics):
         return  # metrics were chosen, and none of them is about a score
     score = result.config["score_field"]

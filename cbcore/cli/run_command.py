@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,7 +18,7 @@ from cbcore.cli.click_options import (
     shared_options,
 )
 from cbcore.cli.console import echo, echo_columns
-from cbcore.cli.reports import Output, execute_and_write, make_outputs
+from cbcore.cli.reports import report_result
 from cbcore.settings.options import options_of, resolve_words
 from cbcore.settings.run_settings import DEFAULT_CACHE_DIR, RunSettings
 
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 
 
 _ORDER = "cbcore.order_of_flags"
-_ARGUMENTS = "cbcore.arguments"
+_FLAGS = "cbcore.flags_of_plugins"
 _AFTER = "datasets"
 """The flag behind which `--help` shows the flags of plugins."""
 
@@ -53,28 +51,17 @@ class RunCommand(click.Command):
 
     @_pause_gc()
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta[_ARGUMENTS] = list(args)
+        ctx.meta[_FLAGS] = plugin_flags(ctx, args)
         try:
+            # Twice, as click sorts by flag what it passes on, and systems stay in their order.
+            ctx.meta[_ORDER] = [p.name for p in self.make_parser(ctx).parse_args(list(args))[2]]
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             raise _name_package(error, ctx) from error
 
-    def make_parser(self, ctx: click.Context) -> Any:
-        # What click hands over is sorted by flag; systems stay in the order they were typed.
-        parser = super().make_parser(ctx)
-        parse = parser.parse_args
-
-        def parse_and_note(args: list[str]) -> Any:
-            values, left, order = parse(args)
-            ctx.meta[_ORDER] = [p.name for p in order]
-            return values, left, order
-
-        parser.parse_args = parse_and_note  # type: ignore[method-assign]
-        return parser
-
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         params = super().get_params(ctx)
-        added = plugin_flags(ctx, ctx.meta.get(_ARGUMENTS, ()))
+        added = ctx.meta.get(_FLAGS) or plugin_flags(ctx, ())
         place = next((i for i, param in enumerate(params) if param.name == _AFTER), -1) + 1
         return [*params[:place], *added, *params[place:]]
 
@@ -90,29 +77,28 @@ def _name_package(error: click.NoSuchOption, ctx: click.Context) -> click.UsageE
 
 
 def benchmark_command(
-    name: str, execute: Callable[[RunSettings, Catalog], EvalResult], short_help: str
+    name: str,
+    prepare: Callable[[RunSettings, Catalog], Callable[[], EvalResult]],
+    short_help: str,
 ) -> click.Command:
-    """A command with the options of `cb run`: `execute` makes its result, and has its help."""
+    """A command with the options of `cb run`: `prepare` returns what runs, and has its help."""
 
-    @click.command(name, cls=RunCommand, help=execute.__doc__, short_help=short_help)
+    @click.command(name, cls=RunCommand, help=prepare.__doc__, short_help=short_help)
     @click.argument("run_file", required=False, type=click.Path())
     @setting_flags(options_of(RunSettings).values())
     @click.option("--no-cache", is_flag=True, help="Store nothing and read nothing stored.")
-    @click.option(
-        "--dry-run", is_flag=True, help="Show what would run, and how much is stored; call nothing."
-    )
     @shared_options
     @pass_settings
-    def command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
+    def run_command(settings: Settings, /, run_file: str | None, **flags: Any) -> None:
         asked = _read_settings(settings, run_file, flags)
         if asked.dry_run:
             _dry_run(asked, settings.catalog())
             return
-        outputs = _make_outputs(settings, asked)
-        with _explain_resume(asked):
-            execute_and_write(lambda: execute(asked, settings.catalog()), outputs)
+        with report_result(settings, asked.outputs, asked) as report:
+            run = prepare(asked, settings.catalog())
+            report(run())
 
-    return command
+    return run_command
 
 
 @_pause_gc()
@@ -122,7 +108,7 @@ def _compose(asked: RunSettings, catalog: Catalog) -> Runner:
     return compose(asked, catalog)
 
 
-def _execute(asked: RunSettings, catalog: Catalog) -> EvalResult:
+def _prepare(asked: RunSettings, catalog: Catalog) -> Callable[[], EvalResult]:
     """Run systems on datasets, score the answers and report.
 
     RUN_FILE is a YAML file with the same settings, a folder with cb.yaml, or the name of a run
@@ -134,43 +120,10 @@ def _execute(asked: RunSettings, catalog: Catalog) -> EvalResult:
     cb run --system "py:./mine.py:shorten | py:./mine.py:answer" --dataset questions.jsonl -n 50
     cb run experiment.yaml --output report.html
     """
-    return _compose(asked, catalog).run()
+    return _compose(asked, catalog).run
 
 
-run_command = benchmark_command("run", _execute, "Benchmark systems on datasets.")
-
-
-def _make_outputs(settings: Settings, asked: RunSettings) -> list[Output]:
-    """The reporters of a run. One error names everything that is missing."""
-    from cbcore.assembly.builder import Builder
-    from cbcore.exceptions import UnknownComponentError
-    from cbcore.settings.compose import parse_specs
-    from cbcore.specs import Spec
-
-    try:
-        return make_outputs(settings, asked.outputs)
-    except UnknownComponentError as error:
-        parse_specs(asked)
-        missing = (error.kind, Spec(error.name))
-        Builder(settings.catalog()).require_all([*asked.components(), missing])
-        raise
-
-
-@contextlib.contextmanager
-def _explain_resume(asked: RunSettings) -> Iterator[None]:
-    """Name the command that continues a run, if it ends early."""
-    from cbcore.exceptions import RunStoppedError
-
-    try:
-        yield
-    except RunStoppedError as stopped:
-        if stopped.result is not None and asked.cache_dir is not None:
-            command = f"cb resume {stopped.result.config['run_id']}"
-            if str(asked.cache_dir) != DEFAULT_CACHE_DIR:
-                command += f" --cache-dir {shlex.quote(str(asked.cache_dir))}"
-            hint = f"Continue it with `{command}`."
-            stopped.hint = f"{stopped.hint.rstrip('.')}. {hint}" if stopped.hint else hint
-        raise
+run_command = benchmark_command("run", _prepare, "Benchmark systems on datasets.")
 
 
 def _read_settings(settings: Settings, run_file: str | None, flags: dict[str, Any]) -> RunSettings:
@@ -179,37 +132,33 @@ def _read_settings(settings: Settings, run_file: str | None, flags: dict[str, An
     from cbcore.settings.plugin_options import keys_by_word, plugin_options
     from cbcore.usercode import import_module
 
-    settings.configure_logging()
-    no_cache = flags.pop("no_cache")
-    dry_run = flags.pop("dry_run")
     of_plugins = keys_by_word(plugin_options(settings.catalog().plugins))
     of_core = {w: o.name for o in options_of(RunSettings).values() for w in (o.name, *o.words)}
-    given: dict[str, Any] = {}
+    given: dict[str, Any] = {"cache_dir": DEFAULT_CACHE_DIR}
     if run_file is not None:
-        from cbcore.settings.run_file import read_run_file
+        from cbcore.settings.run_file import find_run_file, read_run_file
 
-        path, folder = _find_run_file(settings, run_file)
-        given = read_run_file(path, plugin_keys=of_plugins, folder=folder)
-    flags = {name: value for name, value in flags.items() if value not in (None, (), [])}
-    given |= resolve_words(flags, {**of_plugins, **of_core})
+        path, folder = find_run_file(run_file, settings.catalog())
+        given |= read_run_file(path, plugin_keys=of_plugins, folder=folder)
     typed = click.get_current_context().meta.get(_ORDER, [])
     order = []
     for name, value in given.items():
         if name not in typed:
             order += [name] * (len(value) if isinstance(value, list | tuple) else 1)
-    keys = set(of_plugins.values())
-    run_id, argv = settings._resumed or (None, sys.argv[1:])
-    own = {name: value for name, value in given.items() if name not in keys}
+    no_cache = flags.pop("no_cache")
+    flags = {name: value for name, value in flags.items() if value not in (None, (), [])}
+    given |= resolve_words(flags, of_plugins | of_core)
     if no_cache:
-        own["cache_dir"] = None
+        given["cache_dir"] = None
+    keys = given.keys() & of_plugins.values()
+    run_id, argv = settings._resumed or (None, sys.argv[1:])
     asked = RunSettings(
-        **{"cache_dir": DEFAULT_CACHE_DIR, **own},
-        plugin_options={name: value for name, value in given.items() if name in keys},
+        plugin_options={name: given.pop(name) for name in keys},
         order=[*order, *typed],
         progress=settings.verbosity >= 0,
-        dry_run=dry_run,
         run_id=run_id,
         argv=argv,
+        **given,
     )
     for module in asked.imports:
         try:
@@ -217,28 +166,6 @@ def _read_settings(settings: Settings, run_file: str | None, flags: dict[str, An
         except ValueError as error:
             raise UsageError(f"--import {module}: {error}") from error
     return asked
-
-
-def _find_run_file(settings: Settings, run_file: str) -> tuple[Path, Path | None]:
-    """The run file of a path, or of a name that a plugin offers; then the folder of its paths."""
-    from cbcore.exceptions import PluginContractError, UnknownComponentError, UsageError
-    from cbcore.names import is_valid
-    from cbcore.settings.run_file import RunFile
-
-    path = Path(run_file)
-    if path.suffix or path.exists() or not is_valid(run_file):
-        return path, None
-    try:
-        component = settings.catalog().find("run_file", run_file)
-    except UnknownComponentError as error:
-        raise UsageError(
-            f"There is no file {run_file!r}, and no plugin offers a run file of this name.",
-            hint=error.hint,
-        ) from error
-    offered: object = component.load()
-    if not isinstance(offered, RunFile):
-        raise PluginContractError(component.plugin, f"{component.target} is not a RunFile")
-    return offered.path, Path()
 
 
 def _dry_run(asked: RunSettings, catalog: Catalog) -> None:

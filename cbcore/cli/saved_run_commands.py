@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import shlex
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from cbcore.cli.click_options import Settings, pass_settings, setting_flags, shared_options
-from cbcore.cli.console import clean, echo, echo_columns, echo_json
+from cbcore.cli.console import echo, echo_columns, echo_json
 from cbcore.cli.list_commands import json_flag
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.settings.options import options_of
 from cbcore.settings.run_settings import DEFAULT_CACHE_DIR, RunSettings
+from cbcore.texts import clean
 
 if TYPE_CHECKING:
     from cbcore.store.saved_runs import SavedRun
@@ -60,25 +60,27 @@ def runs_command(ctx: click.Context, as_json: bool, cache_dir: str) -> None:
     runs = saved_runs(cache_dir)
     if as_json:
         echo_json([_summarize(run) for run in runs])
-        return
-    if not runs:
+    elif runs:
+        rows = [_describe_shortly(run) for run in runs]
+        echo_columns(("RUN", "STATE", "OK/FAILED/ROWS", "SCORES"), rows)
+    else:
         echo(f"no runs are recorded in {cache_dir}", err=True)
-        return
-    rows = []
-    for run in runs:
-        counts = run.outcome.get("counts")
-        means = run.outcome.get("scores", {})
-        shown = f"{counts['ok']}/{counts['failed']}/{counts['total']}" if counts else "–"
-        scores = ", ".join(f"{name} {_format_score(means.get(name))}" for name in run.systems)
-        if run.datasets:
-            scores += f" on {', '.join(run.datasets)}"
-        for option in run.components.get("options", ()):
-            if isinstance(value := run.settings.get(option["name"]), str):
-                scores += f", {option['name']} {value}"
-        if run.components.get("rescored_from"):
-            scores += ", rescored"
-        rows.append((run.run_id, run.state, shown, scores))
-    echo_columns(("RUN", "STATE", "OK/FAILED/ROWS", "SCORES"), rows)
+
+
+def _describe_shortly(run: SavedRun) -> tuple[str, str, str, str]:
+    """The line of a run in `cb runs`."""
+    counts = run.outcome.get("counts")
+    means = run.outcome.get("scores", {})
+    scores = ", ".join(f"{name} {_format_score(means.get(name))}" for name in run.systems)
+    if run.datasets:
+        scores += f" on {', '.join(run.datasets)}"
+    for option in run.components.get("options", ()):
+        if isinstance(value := run.settings.get(option["name"]), str):
+            scores += f", {option['name']} {value}"
+    if run.components.get("rescored_from"):
+        scores += ", rescored"
+    shown = f"{counts['ok']}/{counts['failed']}/{counts['total']}" if counts else "–"
+    return run.run_id, run.state, shown, scores
 
 
 def _format_score(score: float | None) -> str:
@@ -107,30 +109,21 @@ def show_run(run: str, as_json: bool, cache_dir: str) -> None:
     """Show what a run was made of: components, versions, machine, command, outcome."""
     from cbcore.store.saved_runs import find_run
 
-    environment: dict[str, Any] = {}
-    saved = find_run(run, cache_dir)
-    if isinstance(saved, Path):
-        summary, config = _read_result(saved)
-        n_rows = 0
-        reason = config.get("state_reason")
-    else:
-        summary = _summarize(saved)
-        config = {**saved.config}
-        environment = saved.environment
-        reason = saved.reason
-        n_rows = 0 if summary["rows"] else len(saved.rows())
+    found = find_run(run, cache_dir)
+    saved = _read_result(found) if isinstance(found, Path) else found
     if as_json:
-        echo_json({**summary, "reason": reason, "config": config, "environment": environment})
+        parts = {"reason": saved.reason, "config": saved.config, "environment": saved.environment}
+        echo_json({**_summarize(saved), **parts})
         return
-    summary["state"] = f"{summary['state']} {reason or ''}".strip()
-    for label, text in _describe(summary, environment, config, n_rows).items():
+    for label, text in _describe(saved):
         echo(f"{label:<13} {clean(text)}")
 
 
-def _read_result(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The summary of a saved result, and its configuration."""
+def _read_result(path: Path) -> SavedRun:
+    """A saved result as a run that has no environment."""
     from cbcore.results import EvalResult
     from cbcore.results.summary import find_means
+    from cbcore.store.saved_runs import SavedRun
 
     result = EvalResult.load(path)
     config: dict[str, Any] = {**result.config}
@@ -139,58 +132,53 @@ def _read_result(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     total = len(result.rows)
     failed = sum(row.error is not None for row in result.rows)
     cached = sum(row.cached for row in result.rows)
-    summary = {
-        "run_id": config.get("run_id") or "–",
-        "state": config.get("state") or "finished",
-        "started": config.get("started") or "–",
-        "ended": None,
-        "systems": [part["name"] for part in config["systems"]],
-        "datasets": [part["name"] for part in config["datasets"]],
-        "rows": {"total": total, "ok": total - failed, "failed": failed, "cached": cached},
-        "scores": find_means(result.rows_by_system(), config.get("score_field")),
-    }
-    return summary, config
+    return SavedRun(
+        path,
+        run_id=config.get("run_id") or "–",
+        started=config.get("started") or "–",
+        ended=None,
+        origin="imported",
+        settings=config.get("settings", {}),
+        components=config,
+        environment={},
+        recorded_state=config.get("state") or "finished",
+        reason=config.get("state_reason"),
+        outcome={
+            "counts": {"total": total, "ok": total - failed, "failed": failed, "cached": cached},
+            "scores": find_means(result.rows_by_system(), config.get("score_field")),
+        },
+    )
 
 
-def _describe(
-    summary: Mapping[str, Any],
-    environment: Mapping[str, Any],
-    config: Mapping[str, Any],
-    n_rows: int,
-) -> dict[str, Any]:
-    """The lines of `cb runs show`, by their labels."""
-    rows = summary["rows"]
-    if rows:
-        counts = f"{rows['total']:,}, of which {rows['failed']:,} failed and "
-        counts += f"{rows['cached']:,} are cached"
+def _describe(run: SavedRun) -> Iterator[tuple[str, Any]]:
+    """The lines of `cb runs show`: labels and texts."""
+    yield "run", run.run_id
+    yield "state", f"{run.state} {run.reason or ''}".strip()
+    yield "started", run.started
+    yield "ended", run.ended or "–"
+    if counts := run.outcome.get("counts"):
+        failed, cached = counts["failed"], counts["cached"]
+        yield "rows", f"{counts['total']:,}, of which {failed:,} failed and {cached:,} are cached"
     else:  # the run goes on, or was killed
-        counts = f"{n_rows:,}" + (" by now" if summary["state"] == "running" else "")
-    lines: dict[str, Any] = {
-        "run": summary["run_id"],
-        "state": summary["state"],
-        "started": summary["started"],
-        "ended": summary["ended"] or "–",
-        "rows": counts,
-    }
-    if environment:  # a saved result does not have it
+        yield "rows", f"{len(run.rows()):,}" + (" by now" if run.state == "running" else "")
+    if environment := run.environment:
         argv = environment["argv"]
-        lines["command"] = "from Python" if argv is None else shlex.join(["cb", *argv])
-        lines["folder"] = environment["cwd"]
-        lines["commit"] = environment["git_commit"] or "–"
-        lines["machine"] = f"{environment['platform']}, Python {environment['python']}"
-    settings = config.get("settings", {})
-    given = {key: value for key, value in settings.items() if value not in (None, False, [], {})}
-    lines["settings"] = " ".join(f"{key}={value}" for key, value in given.items())
-    if origin := config.get("rescored_from"):
-        lines["rescored"] = f"the outputs are those of run {origin}"
-    for position, (system, score) in enumerate(summary["scores"].items(), start=1):
-        name = config.get("score_field")
-        lines[f"score {position}"] = f"{system} {_format_score(score)} ({name})"
+        yield "command", "from Python" if argv is None else shlex.join(["cb", *argv])
+        yield "folder", environment["cwd"]
+        yield "commit", environment["git_commit"] or "–"
+        yield "machine", f"{environment['platform']}, Python {environment['python']}"
+    given = {key: v for key, v in run.settings.items() if v not in (None, False, [], {})}
+    yield "settings", " ".join(f"{key}={value}" for key, value in given.items())
+    components = run.components
+    if origin := components.get("rescored_from"):
+        yield "rescored", f"the outputs are those of run {origin}"
+    for position, (system, score) in enumerate(run.outcome.get("scores", {}).items(), start=1):
+        score_name = components.get("score_field")
+        yield f"score {position}", f"{system} {_format_score(score)} ({score_name})"
     for kind in ("systems", "datasets", "evaluators", "metrics"):
-        parts = [part for part in config.get(kind) or () if not part.get("idle")]
+        parts = [part for part in components.get(kind) or () if not part.get("idle")]
         for position, part in enumerate(parts, start=1):
-            lines[f"{kind} {position}"] = _describe_part(part, part["name"])
-    return lines
+            yield f"{kind} {position}", _describe_part(part, part["name"])
 
 
 def _describe_part(part: Mapping[str, Any], name: str) -> str:
@@ -336,7 +324,6 @@ def report_command(settings: Settings, /, run: str, cache_dir: str, outputs: lis
     from cbcore.api import open_run
     from cbcore.cli.reports import make_outputs, write_reports
 
-    settings.configure_logging()
     made = make_outputs(settings, outputs)
     write_reports(open_run(run, cache_dir), made)
 
@@ -414,16 +401,9 @@ def rescore_command(
     RUN is an id, the beginning of only one, `latest`, or `latest~1`.
     """
     from cbcore.api import rescore
-    from cbcore.cli.reports import execute_and_report
+    from cbcore.cli.reports import report_result
     from cbcore.store.saved_runs import find_saved
 
-    settings.configure_logging()
     saved = find_saved(run, cache_dir)
-    execute = functools.partial(
-        rescore,
-        *(saved, list(evaluators)),
-        cache_dir=cache_dir,
-        catalog=settings.catalog(),
-        argv=sys.argv[1:],
-    )
-    execute_and_report(settings, execute, outputs)
+    with report_result(settings, outputs) as report:
+        report(rescore(saved, evaluators, cache_dir, settings.catalog(), argv=sys.argv[1:]))

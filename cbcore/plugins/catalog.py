@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import attrs
@@ -13,7 +13,7 @@ import cbcore
 from cbcore import names
 from cbcore._logging import get_logger, log_info
 from cbcore.boundary import contained
-from cbcore.components import Component, Owner, import_target, registered
+from cbcore.components import KINDS, Component, Kind, Owner, import_target, registered
 from cbcore.exceptions import (
     DuplicateNameError,
     PluginContractError,
@@ -23,7 +23,6 @@ from cbcore.exceptions import (
     UsageError,
 )
 from cbcore.hookspecs import OFFERING
-from cbcore.kinds import KINDS, Kind
 from cbcore.plugins.descriptions import Descriptions
 from cbcore.plugins.installed import (
     CORE,
@@ -77,11 +76,6 @@ class Plugin:
     )
 
     @property
-    def stamp(self) -> str:
-        """A text that changes with its code; empty if nothing may be cached for it."""
-        return self.distribution.stamp
-
-    @property
     def is_usable(self) -> bool:
         return self.state in (State.NOT_LOADED, State.OK)
 
@@ -130,11 +124,18 @@ class Catalog:
         """The kinds of the distributions in `kinds_from` are known, too."""
         distributions = list(distributions)
         self.policy = policy or PluginPolicy()
-        self._kinds = _find_kinds([*distributions, *kinds_from])
+        self.groups = {
+            HOOK_GROUP: "hook module",
+            **{one.group: name for name, one in KINDS.items()},
+        }
+        """Each entry-point group with the offer in it: hook modules, or components of a kind."""
+        with_kinds = (_read_plugin(one, self.groups) for one in [*distributions, *kinds_from])
+        self._kinds: dict[str, Component] = {}
+        for component in (one for plugin in with_kinds for one in plugin.components):
+            if component.kind == "kind" and component.name not in KINDS:
+                self._kinds.setdefault(component.name, component)
         self.kinds: tuple[str, ...] = (*KINDS, *self._kinds)
-        self.groups = {HOOK_GROUP: "hook module"}
-        """What each entry-point group offers: hook modules, or components of a kind."""
-        self.groups |= {f"cb.{names.plural(kind)}": kind for kind in self.kinds}
+        self.groups |= {f"cb.{names.plural(kind)}": kind for kind in self._kinds}
         self.plugins = self._make_plugins(distributions)
         self.descriptions = Descriptions()
         self._hook_modules: list[tuple[str, object]] | None = None
@@ -177,7 +178,7 @@ class Catalog:
         return self.list_known(kind)
 
     def list_known(self, kind: str | None = None) -> list[Component]:
-        """As `components`, without those that hook modules offer if none is loaded yet."""
+        """The same without those that hook modules offer, unless hook modules are loaded."""
         if kind != "command":  # commands can repair what the policy finds missing
             self.check_required()
         found = list(registered.values())
@@ -241,12 +242,12 @@ class Catalog:
 
     def _raise_if_set_aside(self, kind: str, name: str, owner: str) -> None:
         """Raise if a plugin that cannot be used would offer the name."""
-        usable = {names.canonical(plugin.name) for plugin in self.plugins if plugin.is_usable}
         for plugin in self.plugins:
-            own_name = names.canonical(plugin.name)
-            is_other = own_name in usable or (owner and own_name != names.canonical(owner))
+            if plugin.is_usable or plugin.state is State.SHADOWED:
+                continue
+            is_meant = names.canonical(plugin.name) == names.canonical(owner)
             offers = (kind, names.canonical(name)) in map(_key, plugin.components)
-            if not is_other and (offers or (owner and plugin.hook_modules)):
+            if (is_meant and plugin.hook_modules) or (offers and (is_meant or not owner)):
                 verb = "offers" if offers else "is asked for"
                 raise PluginLoadError(
                     plugin.name,
@@ -279,7 +280,7 @@ class Catalog:
             for plugin in self.plugins:
                 if plugin.is_usable and plugin.hook_modules:
                     try:
-                        with self.descriptions.noting(plugin, "hook modules"):
+                        with self.descriptions.watch(plugin, "hook modules"):
                             self._hook_modules += _load_plugin(plugin)
                     except PluginError as error:
                         plugin.mark_broken(error)
@@ -322,28 +323,25 @@ class Catalog:
         """Import the target of a component. Raises `PluginError`."""
         return self.descriptions.load(component, self.plugin_of(component))
 
-    def load_all(self, wanted: Iterable[Plugin] | None = None) -> None:
-        """Import everything that plugins offer. A plugin that fails is disabled, with its reason."""
-        self._visit(wanted, self.load)
+    def load_all(self, wanted: Iterable[Plugin] | None = None, *, describe: bool = False) -> None:
+        """Import the components of all usable plugins, or of those wanted.
 
-    def describe_all(self, wanted: Iterable[Plugin] | None = None) -> None:
-        """Fill in the descriptions of components. A plugin that fails is disabled, with its reason."""
-        self._visit(wanted, self.describe)
-
-    def _visit(self, wanted: Iterable[Plugin] | None, visit: Callable[[Component], Any]) -> None:
-        """Call `visit` for each component of usable plugins; keep the components it returns."""
+        To `describe` them, nothing is imported whose description is cached. A plugin that fails is
+        disabled, with its reason.
+        """
         self.load_hook_modules()
         for plugin in self.plugins if wanted is None else wanted:
-            for position, component in enumerate(plugin.components):
-                try:
-                    visited = visit(component) if plugin.is_usable else None
-                except PluginError as error:
-                    plugin.mark_broken(error)
+            if not plugin.is_usable:
+                continue
+            try:
+                if describe:
+                    plugin.components = [self.describe(one) for one in plugin.components]
                 else:
-                    if isinstance(visited, Component):
-                        plugin.components[position] = visited
-            if plugin.is_usable:
+                    for component in plugin.components:
+                        self.load(component)
                 plugin.state = State.OK
+            except PluginError as error:
+                plugin.mark_broken(error)
         self.descriptions.save()
 
     def note_trial(self, plugin: Plugin, error: PluginError | None, *, has_ended: bool) -> None:
@@ -373,19 +371,24 @@ class Catalog:
 
     def check_required(self) -> None:
         """Load the plugins that the policy requires, once. Raises if one of them does not work."""
-        if not (self.policy.require or self.policy.strict):
-            return
-        if absent := self.policy.require - {names.canonical(p.name) for p in self.plugins}:
+        wanted = self.policy.require
+        if absent := wanted - {names.canonical(plugin.name) for plugin in self.plugins}:
             name = min(absent)
             raise PluginLoadError(name, "is required but not installed", hint=f"pip install {name}")
-        named = [p for p in self.plugins if names.canonical(p.name) in self.policy.require]
-        required = self.plugins if self.policy.strict else named
-        if not self._is_checked:
+        required = [
+            plugin
+            for plugin in self.plugins
+            if plugin.state is not State.SHADOWED
+            and (
+                names.canonical(plugin.name) in wanted
+                or (self.policy.strict and plugin.state is not State.DISABLED)
+            )
+        ]
+        if required and not self._is_checked:
             self._is_checked = True
             self.load_all(required)
         for plugin in required:
-            is_needed = plugin.status == "broken" or plugin in named
-            if not plugin.is_usable and is_needed and plugin.state is not State.SHADOWED:
+            if not plugin.is_usable:
                 raise plugin.error or PluginLoadError(
                     plugin.name, f"is {plugin.state}: {plugin.reason}", hint=plugin.remedy or None
                 )
@@ -454,19 +457,6 @@ def _load_plugin(plugin: Plugin) -> list[tuple[str, object]]:
     return list(modules.values())
 
 
-def _find_kinds(distributions: Iterable[Distribution]) -> dict[str, Component]:
-    """The kinds that plugins bring, by name. A policy decides on components, not on kinds."""
-    kinds: dict[str, Component] = {}
-    for distribution in distributions:
-        for entry in distribution.declared:
-            is_kind = entry.group == KINDS["kind"].group
-            if is_kind and entry.name not in KINDS and names.is_valid(entry.name):
-                owner = Owner(distribution.name, distribution.version)
-                kind = Component(kind="kind", name=entry.name, target=entry.value, owner=owner)
-                kinds.setdefault(entry.name, kind)
-    return kinds
-
-
 def _remove_disabled(plugin: Plugin, disabled: Collection[str]) -> None:
     """Leave out the hook modules and components that the policy names as `plugin/name`."""
 
@@ -481,7 +471,7 @@ def _read_plugin(distribution: Distribution, groups: dict[str, str]) -> Plugin:
     """The plugin of a distribution, with the entry points in these groups."""
     plugin = Plugin(distribution.name, distribution.version, distribution=distribution)
     owner = Owner(plugin.name, plugin.version)
-    for group, name, target in distribution.declared:
+    for group, name, target in distribution.entry_points:
         if group == HOOK_GROUP:
             plugin.hook_modules[name] = target
         elif group in groups:
@@ -495,7 +485,7 @@ def _read_plugin(distribution: Distribution, groups: dict[str, str]) -> Plugin:
     if distribution.problem:
         plugin.set_aside(State.BROKEN, distribution.problem, f"reinstall {plugin.name}")
     elif plugin.is_usable and not (plugin.components or plugin.hook_modules):
-        group = distribution.declared[0].group
+        group = distribution.entry_points[0].group
         plugin.set_aside(
             State.BROKEN,
             f"the entry-point group {group!r} is not one that cb reads",

@@ -58,25 +58,25 @@ class Descriptions:
 
     def describe(self, component: Component, plugin: Plugin | None) -> Component:
         """A component with its descriptive fields filled in. Raises `PluginError`."""
-        if plugin is None or not isinstance(component.target, str) or not plugin.stamp:
-            return component.described()
+        if plugin is None or not isinstance(component.target, str) or not plugin.distribution.stamp:
+            return component.describe()
         components, key = self._record_of(plugin)["components"], _key(component)
         known = components.get(key)
         if known is not None and known["target"] == component.target:
             return Component(owner=Owner(plugin.name, plugin.version), **known)
-        with self.noting(plugin, key):
-            described = component.described()
+        with self.watch(plugin, key):
+            described = component.describe()
         components[key] = {name: getattr(described, name) for name in _FIELDS}
         self._changed.add(plugin.name)
         return described
 
     def load(self, component: Component, plugin: Plugin | None) -> Any:
         """Import the target of a component. Raises `PluginError`."""
-        with self.noting(plugin, _key(component)):
+        with self.watch(plugin, _key(component)):
             return component.load()
 
     @contextlib.contextmanager
-    def noting(self, plugin: Plugin | None, subject: str) -> Iterator[None]:
+    def watch(self, plugin: Plugin | None, subject: str) -> Iterator[None]:
         """Record how loading a part of a plugin goes: a component, or its hook modules."""
         try:
             yield
@@ -88,7 +88,7 @@ class Descriptions:
 
     def note_outcome(self, plugin: Plugin | None, subject: str, error: PluginError | None) -> None:
         """Record how loading a part of a plugin went."""
-        if plugin is None or not plugin.stamp:
+        if plugin is None or not plugin.distribution.stamp:
             return
         record = self._record_of(plugin)
         problems = {k: v for k, v in (record["problems"] or {}).items() if k != subject}
@@ -103,7 +103,7 @@ class Descriptions:
 
         None if this version was never loaded.
         """
-        problems = self._record_of(plugin)["problems"] if plugin.stamp else None
+        problems = self._record_of(plugin)["problems"] if plugin.distribution.stamp else None
         if problems is None:
             return None
         reason, hint = next(iter(problems.values()), ("", ""))
@@ -129,7 +129,7 @@ class Descriptions:
         """The record of a plugin as it is now: its stamp, components, and problems if loaded."""
         if plugin.name not in self._current:
             place = plugin.distribution.location
-            stamp = f"{cbcore.__version__} {plugin.version} {place} {plugin.stamp}"
+            stamp = f"{cbcore.__version__} {plugin.version} {place} {plugin.distribution.stamp}"
             record = self._records.get(plugin.name)
             if record is None or record["stamp"] != stamp:
                 record = {"stamp": stamp, "components": {}, "problems": None}

@@ -123,10 +123,10 @@ class Distribution:
     def is_plugin(self) -> bool:
         """Whether it has entry points for `cb`, or is named like a plugin and unreadable."""
         is_torn = bool(self._manifest[1]) and canonical(self._folder_name).startswith("cb-")
-        return bool(self.declared) or is_torn
+        return bool(self.entry_points) or is_torn
 
     @cached_property
-    def declared(self) -> tuple[EntryPoint, ...]:
+    def entry_points(self) -> tuple[EntryPoint, ...]:
         """The entry points in groups of `cb`, misspelled groups included."""
         return tuple(entry for entry in self._manifest[0] if _GROUP.match(entry.group))
 
@@ -178,7 +178,7 @@ class Distribution:
             times = [file.stat().st_mtime_ns for file in files]
             direct = self.read_text("direct_url.json") or ""
             if '"editable":true' in direct.replace(" ", ""):
-                times += _source_times(self.declared)
+                times += _source_times(self.entry_points)
             return "-".join(map(str, times))
         return ""
 

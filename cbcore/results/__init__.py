@@ -1,10 +1,11 @@
-"""What a run produces: one `EvalRow` per system and example, collected in an `EvalResult`."""
+"""The result of a run: one `EvalRow` per system and example, collected in an `EvalResult`."""
 
 from cbcore.results.eval_result import EvalResult, RunConfig
 from cbcore.results.eval_row import (
     Counts,
     EvalRow,
     Example,
+    Joined,
     RowsBySystem,
     Scored,
     Texts,
@@ -16,6 +17,7 @@ __all__ = (
     "EvalResult",
     "EvalRow",
     "Example",
+    "Joined",
     "RowsBySystem",
     "RunConfig",
     "Scored",

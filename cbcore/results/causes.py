@@ -28,8 +28,11 @@ _VARYING = re.compile(
     r"|(?<![\w.-])(?:[45]\d\d(?=\s[a-z]+s\b)|(?![45]\d\d)\d{1,3})(?![\w.-])",
     re.IGNORECASE,
 )
-"""What differs from row to row. A code is kept, as it says what happened."""
+"""Parts that differ from row to row. A code is kept, as it says what happened."""
 
+
+_COMPARED = 600
+"""Characters of a reason that are compared; reports show no more."""
 
 _TELLING = 3
 """Characters of an id that is not in a reason by chance; a number may be a status."""
@@ -118,9 +121,10 @@ class Causes:
 
 def alike(reason: str, example_id: str | int) -> str:
     """A reason without what differs from row to row."""
-    reason = reason.replace(f"example {example_id!r}", "example")
+    reason = reason[:_COMPARED].replace(f"example {example_id!r}", "example")
     is_mixed = str(example_id).isalnum() and not str(example_id).isalpha()  # such as q7
     is_telling = is_mixed or len(str(example_id)) >= _TELLING
-    if isinstance(example_id, str) and not example_id.isdigit() and is_telling:
-        reason = re.sub(rf"(?<!\w){re.escape(example_id)}(?!\w)", "…", reason)
+    is_name = isinstance(example_id, str) and not example_id.isdigit() and example_id in reason
+    if is_name and is_telling:
+        reason = re.sub(rf"(?<!\w){re.escape(str(example_id))}(?!\w)", "…", reason)
     return _VARYING.sub(lambda found: found["code"] or "…", reason)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from html import escape
 from typing import TYPE_CHECKING, Any
-
-import attrs
 
 from cbcore.results.summary import find_means
 from cbcore.texts import visible
@@ -120,46 +118,30 @@ def _text(text: object) -> str:
 # -- tables ------------------------------------------------------------------------------------
 
 
-@attrs.frozen(repr=False)
-class FlatColumns:
-    """The columns of rows in CSV, Parquet and data frames.
+def tabulate_rows(rows: Iterable[EvalRow]) -> tuple[list[str], Iterator[dict[str, Any]]]:
+    """The columns of rows in CSV, Parquet and data frames, and each row by the columns it has.
 
-    First the `fields` of every row, then every score by its name, every metadata key as
+    First the fields of every row, then every score by its name, every metadata key as
     `metadata.<key>`, and the reasons for missing scores as one text in `missing`. A score whose
     name is already that of a column is `scores.<name>`.
     """
+    scores: set[str] = set()
+    metadata: set[str] = set()
+    for row in rows:  # once, as they may be on disk
+        scores.update(row.scores)
+        metadata.update(map(str, row.metadata))
+    of_scores = map(_score_column, sorted(scores))
+    of_metadata = (f"metadata.{key}" for key in sorted(metadata))
+    return [*_FIELDS, *of_scores, *of_metadata, _MISSING], map(_tabulate, rows)
 
-    scores: dict[str, str]
-    metadata: dict[str, str]
-    fields: tuple[str, ...] = _FIELDS
 
-    @classmethod
-    def of(cls, rows: Iterable[EvalRow]) -> FlatColumns:
-        """The columns that these rows need."""
-        scores: set[str] = set()
-        metadata: set[str] = set()
-        for row in rows:  # once, as they may be on disk
-            scores.update(row.scores)
-            metadata.update(map(str, row.metadata))
-        return cls(
-            {name: _score_column(name) for name in sorted(scores)},
-            {key: f"metadata.{key}" for key in sorted(metadata)},
-        )
-
-    @property
-    def names(self) -> list[str]:
-        """All columns, in order."""
-        return [*self.fields, *self.scores.values(), *self.metadata.values(), _MISSING]
-
-    def line(self, row: EvalRow) -> dict[str, Any]:
-        """A row by these columns, in their order, without the scores and keys that it lacks."""
-        noted = {str(key): value for key, value in row.metadata.items()}
-        return {
-            **{field: getattr(row, field) for field in self.fields},
-            **{c: row.scores[name] for name, c in self.scores.items() if name in row.scores},
-            **{c: noted[key] for key, c in self.metadata.items() if key in noted},
-            _MISSING: "; ".join(f"{name}: {why}" for name, why in row.missing.items()),
-        }
+def _tabulate(row: EvalRow) -> dict[str, Any]:
+    return {
+        **{field: getattr(row, field) for field in _FIELDS},
+        **{_score_column(name): score for name, score in row.scores.items()},
+        **{f"metadata.{key}": value for key, value in row.metadata.items()},
+        _MISSING: "; ".join(f"{name}: {why}" for name, why in row.missing.items()),
+    }
 
 
 def _score_column(name: str) -> str:

@@ -6,12 +6,13 @@ Everything is checked when it is read, as a file may come from anybody.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import math
 import os
 import types
 import typing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -35,8 +36,6 @@ _SCHEMA_VERSION = 2
 
 _LARGEST = 2**63
 """The integers that tables and databases can hold."""
-
-_ABSENT = object()
 
 _Data: TypeAlias = Mapping[str, Any]
 """An object of JSON."""
@@ -67,14 +66,14 @@ _RECORD: dict[str, Any] = {
 
 def document_of(result: EvalResult) -> dict[str, Any]:
     """A result without its rows and texts, as JSON data without secrets."""
-    estimates = {}
-    for system, found in result.estimates.items():
-        estimates[system] = {metric: _estimate_data(one) for metric, one in found.items()}
     document = {
         "schema": _SCHEMA_VERSION,
         "config": result.config,
         "summary": result.summary,
-        "estimates": estimates,
+        "estimates": {
+            system: {metric: _estimate_data(one) for metric, one in found.items()}
+            for system, found in result.estimates.items()
+        },
         "undecided": result.undecided,
         "verdicts": [{**attrs.asdict(v), "sentence": v.sentence} for v in result.verdicts],
         "timing": result.timing,
@@ -120,7 +119,7 @@ def _pieces(result: EvalResult) -> Iterator[str]:
 
 
 def _pieces_of_texts(texts: Sequence[Texts]) -> Iterator[str]:
-    """Each example once; for each row the number of its example and what its output adds to it."""
+    """Each example once; for each row the number of its example and the rest of its output."""
     numbers: dict[int, int] = {}
     of_rows: list[int | None] = []
 
@@ -149,17 +148,16 @@ def _split_output(text: Texts) -> tuple[Any, list[str]]:
     if text.output is None:
         return None, []
     example = text.example or {}
-    same = [key for key, value in text.output.items() if example.get(key, _ABSENT) == value]
+    same = [key for key, value in text.output.items() if key in example and example[key] == value]
     own = {key: value for key, value in text.output.items() if key not in same}
     return hide(to_json_safe(own)), same
 
 
 def _pieces_of_list(items: Iterator[str]) -> Iterator[str]:
-    separator = "["
-    for item in items:
-        yield separator + item
-        separator = ",\n"
-    yield "]" if separator != "[" else "[]"
+    yield "["
+    for number, item in enumerate(items):
+        yield f",\n{item}" if number else item
+    yield "]"
 
 
 def _json(data: Any) -> str:
@@ -173,6 +171,8 @@ def read_text(text: str | bytes) -> dict[str, Any]:
     """The fields of the result in a JSON text. Raises `ResultError`."""
     try:
         data = json.loads(text)
+        if _is_deeper(data, 2 * MAX_DEPTH):
+            raise RecursionError
     except RecursionError as error:
         raise ResultError("this result is nested too deeply") from error
     except ValueError as error:
@@ -182,10 +182,16 @@ def read_text(text: str | bytes) -> dict[str, Any]:
         ) from error
     if not isinstance(data, dict) or "rows" not in data or "schema" not in data:
         raise ResultError("this JSON is not a saved result: it has no 'schema' and 'rows'")
-    _check_depth(data)
     fields = read_document(data)
-    rows = _read_rows(data["rows"])
-    return {**fields, "rows": rows, "texts": _read_texts(data.get("texts"), len(rows))}
+    with _refuse("a row"):
+        rows = [_read_row(number, row) for number, row in enumerate(data["rows"])]
+    texts = None
+    if (data_of_texts := data.get("texts")) is not None:
+        with _refuse("the texts"):
+            texts = [_read_text(data_of_texts["examples"], *row) for row in data_of_texts["rows"]]
+            if len(texts) != len(rows):
+                raise ValueError(f"{len(texts)} texts for {len(rows)} rows")
+    return {**fields, "rows": rows, "texts": texts}
 
 
 def read_document(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -197,160 +203,118 @@ def read_document(document: Mapping[str, Any]) -> dict[str, Any]:
             f"This result has schema {schema!r}. This version of cb reads {_SCHEMA_VERSION}.",
             hint="Update cbcore." if is_newer else "Run the benchmark again with this version.",
         )
-    parts: dict[str, Any] = {}
-    for name, kind in _PARTS.items():
-        value = document.get(name)
-        _check(f"{name!r} of this result", value, kind)
-        parts[name] = typing.get_origin(kind)() if value is None else value
+    _check_fields("this result", document, _PARTS)
+    parts = {name: document.get(name) or typing.get_origin(k)() for name, k in _PARTS.items()}
     check_config(parts["config"])
-    try:
+    with _refuse("an estimate or a verdict"):
         parts["estimates"] = {
             system: {metric: _read_estimate(data) for metric, data in found.items()}
             for system, found in parts["estimates"].items()
         }
         parts["verdicts"] = [_read_verdict(data) for data in parts["verdicts"]]
-    except TypeError as error:
-        raise ResultError(f"an estimate or verdict cannot be read: {error}") from error
-    parts["sections"] = {name: _read_section(name, one) for name, one in parts["sections"].items()}
-    return parts
+    sections = {}
+    for name, section in parts["sections"].items():
+        with _refuse(f"the section {name!r}"):
+            sections[name] = Section(**section)
+    return {**parts, "sections": sections}
 
 
-def _read_section(name: str, data: _Data) -> Section:
+@contextlib.contextmanager
+def _refuse(part: str) -> Iterator[None]:
+    """Raise `ResultError` if the data of a part has another form."""
     try:
-        return Section(**data)
-    except TypeError as error:
-        raise ResultError(f"the section {name!r} of this result cannot be read") from error
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ResultError(f"{part} of this result cannot be read: {error!r}") from error
 
 
 def _read_estimate(data: _Data) -> Estimate:
-    fields = {**data}
     bounds = dict.fromkeys(("low", "high"), float)
-    _check_fields("an estimate", fields, typing.get_type_hints(Estimate) | bounds)
-    low = fields.pop("low", None)
-    high = fields.pop("high", None)
+    _check_fields("an estimate", data, typing.get_type_hints(Estimate) | bounds)
+    fields = {**data}
+    low, high = (fields.pop(name, None) for name in bounds)
     if fields.get("method") is not None:
-        if low is None:
-            low = -math.inf
-        if high is None:
-            high = math.inf
-        fields["interval"] = low, high
+        fields["interval"] = -math.inf if low is None else low, math.inf if high is None else high
     return Estimate(**fields)
 
 
 def _read_verdict(data: _Data) -> Verdict:
-    fields = {**data}
-    fields.pop("sentence", None)
-    _check_fields("a verdict", fields, typing.get_type_hints(Verdict))
-    return Verdict(**fields)
+    _check_fields("a verdict", data, typing.get_type_hints(Verdict))
+    return Verdict(**{name: value for name, value in data.items() if name != "sentence"})
 
 
-def _read_rows(data: Any) -> list[EvalRow]:
-    """The rows of a file. A score that was not a finite number, which JSON cannot hold, is missing."""
-    hints = typing.get_type_hints(EvalRow) | {
-        "scores": dict[str, Any],
-        "latency": float | None,
-        "example_id": str | Integral,
-    }
-    rows = []
-    try:
-        for number, fields in enumerate(data):
-            row = EvalRow(**fields)
-            for name, kind in hints.items():
-                _check(f"{name!r} of row {number}", getattr(row, name), kind, is_optional=False)
-            if fields.get("latency", 0.0) is None:
-                row.latency = math.nan
-            scores: dict[str, Any] = row.scores
-            for name, score in list(scores.items()):
-                if score is None:
-                    row.missing.setdefault(name, "it was no finite number")
-                    del scores[name]
-                elif not isinstance(score, bool):
-                    _check(f"the score {name!r} of row {number}", score, float)
-            rows.append(row)
-    except TypeError as error:
-        raise ResultError(f"a row of this result cannot be read: {error}") from error
-    return rows
+def _read_row(number: int, data: _Data) -> EvalRow:
+    """A row. A score that was not a finite number, which JSON cannot hold, is missing."""
+    fields = {name: value for name, value in data.items() if value is not None}
+    _check_fields(f"row {number}", fields, _row_kinds())
+    scores = fields.get("scores", {})
+    _check_fields(f"the scores of row {number}", scores, dict.fromkeys(scores, float | bool))
+    row = EvalRow(**fields)
+    row.scores = {name: score for name, score in scores.items() if score is not None}
+    for name in scores.keys() - row.scores.keys():
+        row.missing.setdefault(name, "it was no finite number")
+    if "latency" in data and "latency" not in fields:
+        row.latency = math.nan
+    return row
 
 
-def _read_texts(data: Any, n_rows: int) -> list[Texts] | None:
-    if data is None:
-        return None
-    try:
-        examples: list[_Data] = data["examples"]
-        texts = [_join_output(examples, *of_row) for of_row in data["rows"]]
-    except (TypeError, KeyError, IndexError, ValueError) as error:
-        raise ResultError(f"the texts of this result cannot be read: {error!r}") from error
-    if len(texts) != n_rows:
-        raise ResultError(f"this result has the texts of {len(texts)} rows, but {n_rows} rows")
-    return texts
+@functools.cache
+def _row_kinds() -> _Data:
+    own = {"scores": dict[str, Any], "example_id": str | Integral}
+    return typing.get_type_hints(EvalRow) | own
 
 
-def _join_output(examples: Sequence[_Data], number: int | None, own: Any, same: list[str]) -> Texts:
+def _read_text(examples: Sequence[_Data], number: int | None, own: Any, same: list[str]) -> Texts:
     example = None if number is None else examples[number]
     if own is None:
         return Texts(example)
-    output = {}
-    for key in same:
-        output[key] = (example or {})[key]
-    return Texts(example, {**output, **own})
+    return Texts(example, {**{key: (example or {})[key] for key in same}, **own})
 
 
 # -- checking ----------------------------------------------------------------------------------
 
 
-def _check_depth(data: Any) -> None:
-    """Refuse data that is nested more deeply than any result that was written."""
-    level = [data]
-    for _ in range(2 * MAX_DEPTH):
-        next_level = []
-        for outer in level:
-            items = outer.values() if isinstance(outer, dict) else outer
-            next_level += [item for item in items if isinstance(item, dict | list)]
-        if not next_level:
-            return
-        level = next_level
-    raise ResultError("this result is nested too deeply")
+def _is_deeper(data: Any, n_levels: int) -> bool:
+    """Whether data is nested more deeply than so many levels."""
+    items = data.values() if isinstance(data, dict) else data
+    if not isinstance(data, dict | list):
+        return False
+    return not n_levels or any(_is_deeper(item, n_levels - 1) for item in items)
 
 
 def check_config(config: _Data) -> None:
     """Raise `ResultError` unless a configuration has what `RunConfig` declares."""
     from cbcore.results.eval_result import RunConfig
 
-    hints = typing.get_type_hints(RunConfig)
-    _check_fields("this result", config, hints)
-    for key, kind in hints.items():
+    kinds = typing.get_type_hints(RunConfig)
+    _check_fields("this result", config, kinds)
+    for key, kind in kinds.items():
         if typing.get_origin(kind) is Sequence:
-            for record in config.get(key) or ():
-                _check_record(record)
+            _check_components(config.get(key) or ())
     settings = config.get("settings") or {}
-    for name, value in settings.items():
-        if name == "threshold" or isinstance(value, float):
-            _check(f"{name!r} of this result", value, float)
+    numbers = {name for name, value in settings.items() if isinstance(value, float)}
+    _check_fields("this result", settings, dict.fromkeys({*numbers, "threshold"}, float))
 
 
-def _check_record(record: Any) -> None:
-    _check("a component of this result", record, dict[str, Any])
-    _check_fields("a component", record, _RECORD)
-    for stage in record.get("stages") or ():
-        _check_record(stage)
+def _check_components(records: Iterable[_Data]) -> None:
+    for record in records:
+        _check_fields("a component", record, _RECORD)
+        _check_components(record.get("stages") or ())
 
 
 def _check_fields(what: str, fields: _Data, kinds: _Data) -> None:
+    """Raise `ResultError` unless each field is of its type, or absent."""
     for name, kind in kinds.items():
-        _check(f"{name!r} of {what}", fields.get(name), kind)
-
-
-def _check(what: str, value: Any, kind: Any, *, is_optional: bool = True) -> None:
-    """Raise `ResultError` unless a value is of a type, or absent."""
-    if not (is_optional and value is None) and not _fits(value, kind):
-        raise ResultError(f"{what} cannot be {value!r:.80}")
+        value = fields.get(name)
+        if value is not None and not _fits(value, kind):
+            raise ResultError(f"{name!r} of {what} cannot be {value!r:.80}")
 
 
 def _fits(value: Any, kind: Any) -> bool:
     """Whether JSON data is of a type. A number has to be one that tables and databases can hold."""
     origin = typing.get_origin(kind)
     parts = typing.get_args(kind)
-    if kind is Any or (kind is str and isinstance(value, str)):
+    if kind is Any:
         return True
     if origin in (typing.Union, types.UnionType):
         return any(_fits(value, part) for part in parts)

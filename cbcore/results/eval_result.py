@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 from cbcore.exceptions import MissingExtraError, ResultError, UsageError
 from cbcore.json_data import to_json_safe
 from cbcore.names import hint
-from cbcore.results.display import FlatColumns, format_html, format_lines
+from cbcore.results.display import format_html, format_lines, tabulate_rows
 from cbcore.results.document import document_of, read_text, write_file
 from cbcore.results.eval_row import (
     ROW_FIELDS,
@@ -103,12 +103,14 @@ class EvalResult:
         met = rows.systems if isinstance(rows, RowsBySystem) else [row.system for row in rows]
         return list(dict.fromkeys([*self.summary, *met]))
 
-    def rows_by_system(self) -> dict[str, list[EvalRow]]:
-        """The rows of each system, in dataset order."""
+    def rows_by_system(self) -> dict[str, Sequence[EvalRow]]:
+        """The rows of each system, in dataset order. Those on disk stay there until they are read."""
         grouped: dict[str, list[EvalRow]] = {system: [] for system in self.systems}
+        if isinstance(self.rows, RowsBySystem):
+            return {**grouped, **{part[0].system: part for part in self.rows.parts if part}}
         for row in self.rows:
             grouped[row.system].append(row)
-        return grouped
+        return {**grouped}
 
     def counts(self, score_field: str | None = None) -> dict[str, Counts]:
         """Scored, failed, cached and total rows per system, for one score or for any."""
@@ -242,15 +244,15 @@ class EvalResult:
         except ResultError as error:
             raise ResultError(f"{path}: {error.message}", hint=error.hint) from error
 
-    def flat_columns(self) -> FlatColumns:
-        """The columns that tables of rows have: those of `fields`, all scores, all metadata."""
-        return FlatColumns.of(self.rows)
+    def flat_rows(self) -> tuple[list[str], Iterator[dict[str, Any]]]:
+        """The columns that tables of rows have, and each row by the columns that it has."""
+        return tabulate_rows(self.rows)
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """One line per row, with the columns of `FlatColumns`, as in CSV and Parquet."""
+        """One line per row, with the columns of `flat_rows`, as in CSV and Parquet."""
         try:
             import pandas
         except ImportError as error:
             raise MissingExtraError("to_dataframe()", "pandas", "cbcore[dataframe]") from error
-        columns = self.flat_columns()
-        return pandas.DataFrame(map(columns.line, self.rows), columns=columns.names)
+        columns, lines = self.flat_rows()
+        return pandas.DataFrame(lines, columns=columns)

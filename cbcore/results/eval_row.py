@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import attrs
@@ -13,6 +14,9 @@ POSITIONS = 2**32
 
 CHANGED = "context_changed"
 """The key in a row's metadata that marks a changed context of as many tokens as before."""
+
+UNCOUNTED = "uncounted_parts"
+"""The key in a row's metadata for the number of images, recordings and files of its example."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -52,13 +56,41 @@ ROW_FIELDS: tuple[str, ...] = tuple(field.name for field in dataclasses.fields(E
 """The names of a row's fields, in order."""
 
 
-class RowsBySystem(Sequence[EvalRow]):
+class Joined(Sequence[Any]):
+    """The items of several sequences, the `parts`, one after another, without copying them."""
+
+    def __init__(self, parts: Sequence[Sequence[Any]]) -> None:
+        self.parts = parts
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    def __iter__(self) -> Iterator[Any]:
+        return chain.from_iterable(self.parts)
+
+    def __getitem__(self, index: Any) -> Any:
+        places = range(len(self))[index]
+        if isinstance(places, range) and places.step != 1:
+            return [self[place] for place in places]
+        is_one = isinstance(places, int)
+        start, stop = (places, places + 1) if is_one else (places.start, places.stop)
+        found: list[Any] = []
+        for part in self.parts:
+            found += part[max(start, 0) : max(stop, 0)]
+            start, stop = start - len(part), stop - len(part)
+        return found[0] if is_one else found
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class RowsBySystem(Joined):
     """Rows in the order of their systems; `parts` has those of each system.
 
     So the systems, or some rows of each, are found without going through all rows.
     """
-
-    parts: Sequence[Sequence[EvalRow]]
 
     @property
     def systems(self) -> list[str]:

@@ -15,8 +15,9 @@ from cbcore.results.eval_row import EvalRow
 from cbcore.results.verdicts import (
     Verdict,
     allow_for_choice,
+    compare_systems,
     find_ties,
-    verdicts_of,
+    format_too_few,
 )
 from cbcore.stats import Estimate, Measured, Units
 from cbcore.stats.estimates import FEW_CLUSTERS, FEWEST_UNITS
@@ -92,7 +93,7 @@ def sum_up(
     if score_field is not None:
         # The run is over by now: whatever its rows hold, it must not be lost.
         with contained() as tried:
-            found.verdicts = verdicts_of(rows_by_system, score_field, units, config or {})
+            found.verdicts = compare_systems(rows_by_system, score_field, config or {}, units)
         if tried.error is not None:
             found.problems.append(f"systems could not be compared: {tried.reason}")
     taken: set[str] = set()
@@ -111,7 +112,7 @@ def sum_up(
         # A key means the same for every system, also if an earlier metric left a system out.
         names: dict[str, str] = {}
         for key in dict.fromkeys(key for values in values_by_system.values() for key in values):
-            name = key if key not in taken else _qualified(key, metric, metrics[:position])
+            name = key if key not in taken else _qualify(key, metric, metrics[:position])
             while name in taken:
                 name += "'"
             names[key] = name
@@ -190,23 +191,17 @@ def _add_estimates(
 
 def _few_clusters(estimates: Estimates, units: Mapping[str, Units]) -> list[str]:
     """A remark if intervals, or tests, rest on few clusters."""
-    counts = [
-        estimate.clusters
-        for system, of_system in estimates.items()
-        if units[system].clustered
-        for estimate in of_system.values()
-        if estimate.clusters is not None
-    ]
-    fewest = min(counts, default=FEW_CLUSTERS)
+    clustered = (of for system, of in estimates.items() if units[system].clustered)
+    counts = (estimate.clusters for of_system in clustered for estimate in of_system.values())
+    fewest = min((count for count in counts if count is not None), default=FEW_CLUSTERS)
     if fewest >= FEW_CLUSTERS:
         return []
     if fewest < FEWEST_UNITS:
-        why = f"too few independent sources to test ({fewest}; at least {FEWEST_UNITS} needed)"
-        return [f"{why}: no system is marked as best or as a tie"]
+        return [f"{format_too_few(0, fewest)}: no system is marked as best or as a tie"]
     return [f"intervals rest on {fewest} clusters; with fewer than {FEW_CLUSTERS} they are rough"]
 
 
-def _qualified(key: str, metric: Any, earlier: Sequence[Any]) -> str:
+def _qualify(key: str, metric: Any, earlier: Sequence[Any]) -> str:
     rivals = [public_attributes(m) for m in earlier if type(m) is type(metric)]
     different = [
         f"{name}={value}"

@@ -1,4 +1,4 @@
-"""What to make of each system next to the others of its run, in one sentence."""
+"""One sentence on each system: how its quality and its tokens compare with those of a baseline."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from cbcore.stats.paired import Difference, difference_of, examples_needed, holm
 
 __all__ = (
     "ContextTotals",
-    "Statements",
     "Verdict",
+    "compare_systems",
     "format_needed",
     "format_p_value",
+    "format_too_few",
+    "format_unseen_loss",
     "is_blank",
-    "too_few",
-    "unseen_loss",
 )
 
 ALPHA = 0.05
@@ -64,31 +64,21 @@ class ContextTotals:
     n_given: int = 0
     n_sent: int = 0
     n_changed: int = 0
-
-    @classmethod
-    def of(cls, rows: Iterable[EvalRow]) -> ContextTotals:
-        """The totals of all rows."""
-        totals = cls()
-        for row in rows:
-            totals.add(row)
-        return totals
+    n_failed: int = 0
 
     def add(self, row: EvalRow) -> None:
         """Count one row."""
-        if row.error is None:
-            self.n_given += row.input_tokens
-            self.n_sent += row.output_tokens
-            self.n_changed += row.output_tokens != row.input_tokens or CHANGED in row.metadata
+        if row.error is not None:
+            self.n_failed += 1
+            return
+        self.n_given += row.input_tokens
+        self.n_sent += row.output_tokens
+        self.n_changed += row.output_tokens != row.input_tokens or CHANGED in row.metadata
 
     @property
     def is_unchanged(self) -> bool:
         """Whether the system passed on every context as it was."""
         return self.n_given > 0 and not self.n_changed
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the system sent no fewer tokens than it got; the text may be another."""
-        return self.n_sent >= self.n_given > 0
 
     @staticmethod
     def find_baseline(totals: Mapping[str, ContextTotals]) -> str | None:
@@ -97,7 +87,7 @@ class ContextTotals:
         If there is none, the first that sends no fewer tokens than it got, or else the first.
         """
         unchanged = [system for system, found in totals.items() if found.is_unchanged]
-        whole = [system for system, found in totals.items() if found.is_whole]
+        whole = [system for system, found in totals.items() if found.n_sent >= found.n_given > 0]
         return next(iter([*unchanged, *whole, *totals]), None)
 
 
@@ -199,16 +189,11 @@ class Verdict:
         is_unknown = self.outcome == "not measured" or self.is_blank
         return self.outcome not in ("failed", "unchanged") and not (by_score and is_unknown)
 
-    @property
-    def is_tested(self) -> bool:
-        """Whether there were enough independent units to test the difference."""
-        return self.p_value is not None
-
     def _mean(self) -> str:
         return f"{self.score} {_number(self.mean, self.mean_low, self.mean_high)}"
 
     def _statement(self, examples: str) -> str:
-        """What happened in place of a comparison."""
+        """The sentence that replaces a comparison."""
         if self.outcome == "failed":
             return f"{self.system} failed on {_all(self.n_rows, 'row')}"
         if self.outcome == "unchanged":
@@ -228,11 +213,11 @@ class Verdict:
 
     def _conclusion(self, examples: str) -> str:
         if self.p_value is None and self.outcome == "undecided":
-            return too_few(self.n, self.clusters)
+            return format_too_few(self.n, self.clusters)
         p_value = format_p_value(self.p_value or 0.0, self.n_tests)
         kind = "gain" if (self.difference or 0) > 0 else "loss"
         if self.outcome == "better" and self.unseen is not None:
-            return f"significant gain ({p_value}), but {unseen_loss(self.unseen)}"
+            return f"significant gain ({p_value}), but {format_unseen_loss(self.unseen)}"
         if self.outcome != "undecided":
             return f"significant {kind} ({p_value})"
         if not self.difference:
@@ -256,13 +241,13 @@ def format_needed(count: int) -> str:
     return f"about {round(count, -digits):,}"
 
 
-def too_few(n: int, clusters: int | None) -> str:
+def format_too_few(n: int, clusters: int | None) -> str:
     """The statement on a difference that has too few independent units to test."""
     units, kind = (n, "examples") if clusters is None else (clusters, "independent sources")
     return f"too few {kind} to test ({units:,}; at least {FEWEST_UNITS} needed)"
 
 
-def unseen_loss(share: float) -> str:
+def format_unseen_loss(share: float) -> str:
     """The statement on losses that a sample without them, or with few of them, can miss."""
     return f"a rare large loss, in up to {format_share(share)} of examples, may be unseen"
 
@@ -296,166 +281,116 @@ def _bounds(low: float | None, high: float | None, scale: float, digits: int) ->
         digits += 1  # of many examples: two bounds that look alike would tell nothing
 
 
-# -- what happened, for pairs that cannot be compared ------------------------------------------
-
-
-class _Scores:
-    """The scores and the tokens of one system, row by row, and what became of its rows."""
-
-    def __init__(self, rows: Sequence[EvalRow], score: str, threshold: float) -> None:
-        scores: list[float] = []
-        self.tokens: list[float] = []
-        self.totals = ContextTotals()
-        self.n_failed = 0
-        for row in rows:  # once, as they may be on disk
-            failed = row.error is not None
-            scores.append(math.nan if failed else row.scores.get(score, math.nan))
-            self.tokens.append(row.output_tokens)
-            self.totals.add(row)
-            self.n_failed += failed
-        self.terms = Terms(scores, kind="score")
-        self.n_rows = len(scores)
-        self.has_any = not all(map(math.isnan, scores))
-        self.is_right = any(value >= threshold for value in scores)
-        self.is_blank = is_blank(scores, threshold)
-
-    @property
-    def counts(self) -> dict[str, Any]:
-        """The number of rows, and of those that failed, for a verdict."""
-        return {"n_rows": self.n_rows, "n_failed": self.n_failed}
-
-
-class Statements:
-    """What happened, for pairs of systems that cannot be compared. For `config` see `verdicts_of`."""
-
-    def __init__(
-        self,
-        rows_by_system: Mapping[str, Sequence[EvalRow]],
-        score: str,
-        config: Mapping[str, Any],
-    ) -> None:
-        threshold = float(config.get("settings", {}).get("threshold", THRESHOLD))
-        self.scores = {
-            system: _Scores(rows, score, threshold) for system, rows in rows_by_system.items()
-        }
-        self._score = score
-        # The digests of each system and of its last stage, which answers.
-        self._digests: dict[str, tuple[Any, Any]] = {}
-        for record in config.get("systems") or ():
-            stages = record.get("stages") or (record,)
-            self._digests[str(record.get("name"))] = record.get("digest"), stages[-1].get("digest")
-
-    def baseline(self) -> str | None:
-        """The baseline of the systems that have a score."""
-        totals = {s: found.totals for s, found in self.scores.items() if found.has_any}
-        return ContextTotals.find_baseline(totals)
-
-    def of(
-        self,
-        system: str,
-        baseline: str,
-        *,
-        n: int,
-        is_tied: bool = True,
-        tokens: float | None = None,
-    ) -> Verdict | None:
-        """The verdict that replaces a comparison on `n` examples; None where one can be made.
-
-        `is_tied` says that no score differs. A stage that leaves the context alone and changes
-        scores may have changed something else, so it is compared.
-        """
-        mine, base = self.scores[system], self.scores[baseline]
-        outcome: Outcome
-        if mine.n_rows and mine.n_failed == mine.n_rows:
-            outcome = "failed"
-        elif is_tied and self.is_unchanged(system, baseline):
-            outcome = "unchanged"
-        elif n == 0 or (base.is_blank and not mine.is_right):
-            outcome = "not measured"
-        else:
-            return None
-        return Verdict(
-            system=system,
-            baseline=baseline,
-            score=self._score,
-            outcome=outcome,
-            n=n,
-            tokens=tokens,
-            **mine.counts,
-        )
-
-    def is_unchanged(self, system: str, baseline: str) -> bool:
-        """Whether a system that only adds stages to the baseline's reader passes on all contexts."""
-        if not all(self.scores[one].totals.is_unchanged for one in (system, baseline)):
-            return False
-        whole, last = self._digests.get(system, (None, None))
-        base, reader = self._digests.get(baseline, (None, None))
-        if not whole or not base or whole == base:
-            return False  # the same system once more, or nothing is known
-        return bool(whole != last == reader)
-
-
 # -- comparisons -------------------------------------------------------------------------------
 
 
-def verdicts_of(
+class _Side:
+    """One system of a comparison: its scores and tokens row by row, and what became of its rows."""
+
+    def __init__(
+        self, rows: Sequence[EvalRow], score: str, threshold: float, record: Mapping[str, Any]
+    ) -> None:
+        scores: list[float] = []
+        self.tokens: list[float] = []
+        self.contexts = ContextTotals()
+        for row in rows:  # once, as they may be on disk
+            value = row.scores.get(score, math.nan)
+            scores.append(math.nan if row.error is not None else value)
+            self.tokens.append(row.output_tokens)
+            self.contexts.add(row)
+        self.terms = Terms(scores, kind="score")
+        self.n_rows = len(scores)
+        self.n_failed = self.contexts.n_failed
+        self.is_right = any(value >= threshold for value in scores)
+        self.is_blank = is_blank(scores, threshold)
+        self.has_any = not all(map(math.isnan, scores))
+        self._digest = record.get("digest")
+        self._reader = (record.get("stages") or (record,))[-1].get("digest")
+
+    def is_unchanged(self, base: _Side) -> bool:
+        """Whether a system that only adds stages to the baseline's reader passes on all contexts."""
+        if not (self.contexts.is_unchanged and base.contexts.is_unchanged):
+            return False
+        if not self._digest or not base._digest or self._digest == base._digest:
+            return False  # the same system once more, or nothing is known
+        return bool(self._digest != self._reader == base._reader)
+
+    def find_outcome(self, base: _Side, difference: Difference | None) -> Outcome | None:
+        """The outcome that replaces the comparison with the baseline; None if there is a comparison.
+
+        A stage that leaves the context alone and changes scores may have changed something else,
+        so it is compared.
+        """
+        if self.n_rows and self.n_failed == self.n_rows:
+            return "failed"
+        if not (difference and difference.n_differ) and self.is_unchanged(base):
+            return "unchanged"
+        if difference is None or (base.is_blank and not self.is_right):
+            return "not measured"
+        return None
+
+
+def compare_systems(
     rows_by_system: Mapping[str, Sequence[EvalRow]],
     score: str,
-    units: Mapping[str, Units],
     config: Mapping[str, Any],
+    units: Mapping[str, Units] | None = None,
+    *,
+    baseline: str | None = None,
 ) -> list[Verdict]:
-    """What to make of each system: the baseline first, the others in their order.
+    """A verdict on each system: the baseline first, the others in their order.
 
-    The baseline is that of all systems with a score. If no system has the score, or the only
-    system is right on no example, the verdicts state that. The `config` of the run has the
-    threshold from which a score is right, and the records of the systems, which show which
-    systems only put stages before the reader of the baseline.
+    The baseline is that of all systems with a score, unless it is named. If no system has the
+    score, or the only system is right on no example, the verdicts state that. The `config` of the
+    run has the threshold from which a score is right, and the records of the systems, which show
+    which systems only put stages before the reader of the baseline.
     """
-    seen = Statements(rows_by_system, score, config)
-    base = seen.baseline()
-    if base is None:
-        alone = (seen.of(system, system, n=0) for system, rows in rows_by_system.items() if rows)
-        return [one for one in alone if one is not None]
-    own = seen.scores[base].terms.estimate(units[base])
-    baseline = Verdict(
-        system=base,
-        baseline=base,
-        score=score,
-        outcome="baseline",
-        n=0 if own is None else own.n,
-        is_blank=seen.scores[base].is_blank,
-        **_bounded("mean", own),
-        **seen.scores[base].counts,
+    threshold = float(config.get("settings", {}).get("threshold", THRESHOLD))
+    records = {str(record.get("name")): record for record in config.get("systems") or ()}
+    sides = {
+        system: _Side(rows, score, threshold, records.get(system, {}))
+        for system, rows in rows_by_system.items()
+    }
+    units = units or {system: Units.of(rows) for system, rows in rows_by_system.items()}
+
+    def make(system: str, **facts: Any) -> Verdict:
+        side = sides[system]
+        facts = {"baseline": base, "n": 0, "n_rows": side.n_rows, "n_failed": side.n_failed} | facts
+        return Verdict(system=system, score=score, **facts)
+
+    base = baseline or ContextTotals.find_baseline(
+        {s: one.contexts for s, one in sides.items() if one.has_any}
     )
-    if len(rows_by_system) == 1:
-        return [attrs.evolve(baseline, outcome="not measured")] if baseline.is_blank else []
-    verdicts: dict[str, Verdict | None] = {base: baseline}
-    compared: dict[str, tuple[Difference, dict[str, Any]]] = {}
-    for system in rows_by_system:
-        if system == base:
-            continue
-        difference, shares = _compare(system, base, seen, units)
-        verdicts[system] = seen.of(
-            *(system, base),
-            n=0 if difference is None else difference.n,
-            is_tied=difference is None or not difference.wins + difference.losses,
-            tokens=shares.get("tokens"),
-        )
-        if difference is not None and verdicts[system] is None:
-            compared[system] = difference, shares
-    raw = {s: found.p_value for s, (found, _) in compared.items() if found.p_value is not None}
+    if base is None:
+        alone = {s: one.find_outcome(one, None) for s, one in sides.items() if one.n_rows}
+        return [make(system, baseline=system, outcome=o) for system, o in alone.items()]
+    of_base = sides[base]
+    own = of_base.terms.estimate(units[base])
+    outcome = "not measured" if len(sides) == 1 else "baseline"
+    facts = {"outcome": outcome, "is_blank": of_base.is_blank, **_list_bounds("mean", own)}
+    verdicts = [make(base, n=own.n if own else 0, **facts)]
+    if len(sides) == 1:
+        return verdicts if of_base.is_blank else []
+    compared = {
+        system: _compare(side, of_base, units[system], units[base])
+        for system, side in sides.items()
+        if system != base
+    }
+    outcomes = {s: sides[s].find_outcome(of_base, found) for s, (found, _) in compared.items()}
+    raw = {
+        s: d.p_value
+        for s, (d, _) in compared.items()
+        if d and d.p_value is not None and not outcomes[s]
+    }
     adjusted = dict(zip(raw, holm(list(raw.values())), strict=True))
     for system, (difference, shares) in compared.items():
-        verdicts[system] = Verdict(
-            system=system,
-            baseline=base,
-            score=score,
-            is_unchanged=seen.is_unchanged(system, base),
-            **_conclude(difference, adjusted.get(system), len(raw)),
-            **shares,
-            **seen.scores[system].counts,
-        )
-    return [one for one in verdicts.values() if one is not None]
+        if difference is None or outcomes[system]:
+            n, tokens = difference.n if difference else 0, shares.get("tokens")
+            verdicts.append(make(system, outcome=outcomes[system], n=n, tokens=tokens))
+        else:
+            facts = _conclude(difference, adjusted.get(system), len(raw)) | shares
+            verdicts.append(make(system, is_unchanged=sides[system].is_unchanged(of_base), **facts))
+    return verdicts
 
 
 def _pair(first: Units, second: Units) -> tuple[Sequence[int], Sequence[int], Units]:
@@ -468,41 +403,39 @@ def _pair(first: Units, second: Units) -> tuple[Sequence[int], Sequence[int], Un
 
 
 def _compare(
-    system: str, base: str, seen: Statements, units: Mapping[str, Units]
+    mine: _Side, base: _Side, units: Units, base_units: Units
 ) -> tuple[Difference | None, dict[str, Any]]:
     """The difference of scores, and the shares of quality and of tokens for a verdict."""
-    mine, theirs = seen.scores[system], seen.scores[base]
-    left, right, paired = _pair(units[system], units[base])
-    first, second = mine.terms.at(left), theirs.terms.at(right)
+    left, right, paired = _pair(units, base_units)
+    first, second = mine.terms.at(left), base.terms.at(right)
     difference = difference_of(first, second, paired)
     if difference is None:
         return None, {}
     # NaN, which does not count, where either has no score.
     nothing = [0.0 * (a - b) for a, b in zip(first.x, second.x, strict=True)]
     own_tokens = map(add, (mine.tokens[i] for i in left), nothing)
-    tokens = Terms(list(own_tokens), [theirs.tokens[i] for i in right]).estimate(paired)
+    tokens = Terms(list(own_tokens), [base.tokens[i] for i in right]).estimate(paired)
     varies = tokens is not None and (tokens.stderr or 0.0) > 1e-12 * abs(tokens.value)
-    shares = _bounded("tokens", tokens, has_bounds=varies)
+    shares = _list_bounds("tokens", tokens, has_bounds=varies)
     kept = Terms(list(map(add, first.x, nothing)), second.x, "score")
     # A share of what may be negative, or of next to nothing, means nothing.
-    if min(kept.counted(second.x)) >= 0 and not theirs.is_blank:
-        has_bounds = bool(difference.stderr)
-        shares |= _bounded("kept", kept.estimate(paired), has_bounds=has_bounds)
+    if min(kept.select(second.x)) >= 0 and not base.is_blank:
+        shares |= _list_bounds("kept", kept.estimate(paired), has_bounds=bool(difference.stderr))
     return difference, shares
 
 
-def _bounded(name: str, found: Estimate | None, *, has_bounds: bool = True) -> dict[str, Any]:
+def _list_bounds(name: str, found: Estimate | None, *, has_bounds: bool = True) -> dict[str, Any]:
     """A value of a verdict, and both bounds unless one is missing."""
     if found is None:
         return {}
-    if not has_bounds or found.interval is None or not found.is_bounded:
-        return {name: found.value}
-    low, high = found.interval
+    low, high = None, None
+    if has_bounds and found.interval is not None and found.is_bounded:
+        low, high = found.interval
     return {name: found.value, f"{name}_low": low, f"{name}_high": high}
 
 
 def _conclude(difference: Difference, p_value: float | None, n_tests: int) -> dict[str, Any]:
-    """What a difference shows, for a verdict."""
+    """The fields of a verdict that a difference gives."""
     outcome: Outcome = "undecided"
     needed = None
     if p_value is not None and p_value <= ALPHA:
@@ -513,19 +446,10 @@ def _conclude(difference: Difference, p_value: float | None, n_tests: int) -> di
         if needed is not None and needed <= difference.n:
             needed = None  # clusters are too few, not examples
     low, high = difference.interval or (None, None)
-    return {
-        "outcome": outcome,
-        "n": difference.n,
-        "difference": difference.value,
-        "low": low,
-        "high": high,
-        "p_value": p_value,
-        "n_tests": n_tests,
-        "clusters": difference.clusters,
-        "n_differ": difference.wins + difference.losses,
-        "needed": needed,
-        "unseen": difference.unseen,
-    }
+    shown = {name: getattr(difference, name) for name in ("n", "clusters", "n_differ", "unseen")}
+    numbers = {"difference": difference.value, "low": low, "high": high}
+    tested = {"p_value": p_value, "n_tests": n_tests, "needed": needed}
+    return {"outcome": outcome, **shown, **numbers, **tested}
 
 
 # -- the best system ---------------------------------------------------------------------------

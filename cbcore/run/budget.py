@@ -71,8 +71,7 @@ class CostModel:
     @property
     def may_cost(self) -> bool:
         """Whether the component asks for money as far as it declares that."""
-        value = self.component.value
-        return hasattr(value, "max_cost") or bool(getattr(value, "endpoints", ()))
+        return self.component.max_cost is not None or bool(self.component.endpoints)
 
 
 @attrs.define(eq=False, repr=False)
@@ -157,11 +156,14 @@ class Budget:
     def reserve_again(self, lost: Reservation) -> Reservation | None:
         """Set aside what a repeated call may cost, as soon as it may be open with the others.
 
-        The lost one counts with its bound. None: it does not fit.
+        The lost one counts with its bound. None: it does not fit. Calls that have not begun are not
+        waited for: they may be waiting for the thread that asks.
         """
         with self.changed:
             lost.settle({})
-            while (again := self.reserve(lost.example, [*lost.bounds])) is None and self.open:
+            while (again := self.reserve(lost.example, [*lost.bounds])) is None:
+                if not any(one.begun for one in self.open):
+                    return None
                 self.changed.wait()
             return again
 

@@ -120,8 +120,11 @@ class Calls:
                 attempt.pair.run_blocking(attempt)
             except BaseException as error:  # noqa: BLE001 - raised again by the driver
                 attempt.escaped = error
-            if not self._end_step(attempt) and attempt.is_replaced:
-                return  # another thread has taken this place
+            if not self._end_step(attempt):
+                if attempt.is_replaced:
+                    return  # another thread has taken this place
+            elif attempt.escaped is not None:
+                return  # the run ends
 
     # -- on the event loop ---------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ class PlannedCalls:
 
 def plan_run(run: Runner) -> list[PlannedCalls]:
     """Count what each system has to do on each benchmark. No system is called."""
+    run.check_examples()
     run.find_keys()
     return [
         _plan(Pair(run, system, run.examples[place], scorers))

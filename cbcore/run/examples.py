@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import heapq
+import pickle
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
@@ -16,7 +16,7 @@ import attrs
 
 from cbcore.boundary import at_boundary, contained
 from cbcore.columns import format_flags, propose_fields
-from cbcore.components import Built, describe_exception
+from cbcore.components import Built
 from cbcore.contexts import FORMS
 from cbcore.exceptions import CBError, DataError
 from cbcore.json_data import to_json
@@ -24,8 +24,6 @@ from cbcore.store.database import digest
 
 if TYPE_CHECKING:
     from cbcore.settings.run_settings import RunSettings
-
-__all__ = ("NumberedExample",)
 
 _ATOMS = frozenset({str, int, float, bool, type(None), bytes})
 _SOMETHING_TO_WORK_ON = (*FORMS, "question", "turns")
@@ -112,9 +110,8 @@ class Examples:
         self._hashes = array("q")  # of the ids, by index
         self._changed_ids: dict[int, str | int] = {}
         examples: Any = benchmark.examples
-        if not isinstance(examples, Sequence) and (n_passes > 1 or settings.sample):
-            from cbcore.spool import Spool
-
+        n_passes += bool(settings.sample) + bool(settings.examples)
+        if not isinstance(examples, Sequence) and n_passes > 1:
             examples = Spool(examples)
         self._examples = examples
 
@@ -136,22 +133,25 @@ class Examples:
 
     def __iter__(self) -> Iterator[NumberedExample]:
         """The selected examples. Raises `DataError` if the data fails."""
-        chosen = None if self._sample is None else self._draw(self._sample)
-        for example in self._number():
-            if chosen is not None and example.index not in chosen:
-                continue
-            if not self._select or all(choose(example) for choose in self._select):
-                yield example
+        examples = self._number() if self._sample is None else self._draw(self._sample)
+        for choose in self._select:
+            examples = filter(choose, examples)
+        return examples
 
-    def _draw(self, n_examples: int) -> set[int]:
-        """The indices of a sample. It depends on the content of the data, not on its order."""
+    def list_ids(self) -> set[str]:
+        """The ids of all examples. Reads the data once."""
+        return {str(example.id) for example in self._number()}
+
+    def _draw(self, n_examples: int) -> Iterator[NumberedExample]:
+        """A sample. It depends on the content of the data, not on its order."""
         start = str(self._seed).encode()
         drawn = ((digest(start, e.key.encode()), e.index) for e in self._number())
-        return {index for _, index in heapq.nsmallest(n_examples, drawn)}
+        chosen = {index for _, index in heapq.nsmallest(n_examples, drawn)}
+        return (example for example in self._number() if example.index in chosen)
 
     def _number(self) -> Iterator[NumberedExample]:
         index = 0
-        try:
+        with contained() as reading:
             for raw in islice(self._examples, self._limit):
                 example = self._prepare(raw, index)
                 if index == self.n_read:  # nobody has read so far
@@ -164,14 +164,15 @@ class Examples:
                         self._warn = lambda message: None  # once
                 yield example
                 index += 1
-        except (CBError, KeyboardInterrupt, GeneratorExit):
-            raise
-        except BaseException as error:  # the plugin boundary of datasets
-            where = f"dataset {self.benchmark.name!r}" if self.benchmark.name else "the dataset"
-            is_data = isinstance(self.benchmark.examples, Iterable)
-            hint = None if is_data else "Give a list of dicts, or anything that yields dicts."
-            reason = f"failed after {index} examples: {describe_exception(error)}."
-            raise DataError(f"Reading {where} {reason}", hint=hint) from error
+        if reading.error is None:
+            return
+        if isinstance(reading.error, CBError):
+            raise reading.error
+        where = f"dataset {self.benchmark.name!r}" if self.benchmark.name else "the dataset"
+        is_data = isinstance(self.benchmark.examples, Iterable)
+        hint = None if is_data else "Give a list of dicts, or anything that yields dicts."
+        reason = f"failed after {index} examples: {reading.reason}."
+        raise DataError(f"Reading {where} {reason}", hint=hint) from reading.error
 
     def _prepare(self, raw: Any, index: int) -> NumberedExample:
         name = self.benchmark.name
@@ -192,9 +193,11 @@ class Examples:
             example.problem = f"example {index} has an id of type {kind}, not str or int"
         if example.problem is None and all(data.get(f) is None for f in _SOMETHING_TO_WORK_ON):
             example.problem = _describe_empty(example.id, data)
-        with contextlib.suppress(TypeError):  # what is not plain data has no key
+        try:
             example.content = to_json(data, sort_keys=True)
-            example.key = digest(example.content)
+        except TypeError:  # what is not plain data has no key
+            return example
+        example.key = digest(example.content)
         return example
 
     # -- ids -----------------------------------------------------------------------------------
@@ -250,6 +253,51 @@ class Examples:
 
 
 _END: Any = object()
+
+
+class Spool:
+    """Examples that are pulled once and read again from a temporary file.
+
+    May be iterated over several times at once, in one thread.
+    """
+
+    def __init__(self, examples: Iterable[Any]) -> None:
+        import tempfile  # few runs need it, and it imports much
+
+        self._examples = examples
+        self._source: Iterator[Any] | None = None
+        self._failure: BaseException | None = None
+        self._offsets: list[int] = []
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it goes with this object
+
+    def __del__(self) -> None:
+        self._file.close()
+
+    def __length_hint__(self) -> int:
+        length = length_hint(self._examples, -1)
+        return length if length >= 0 else NotImplemented
+
+    def __iter__(self) -> Iterator[Any]:
+        index = 0
+        while index < len(self._offsets) or self._pull():
+            self._file.seek(self._offsets[index])
+            yield pickle.load(self._file)  # noqa: S301 - written below
+            index += 1
+
+    def _pull(self) -> bool:
+        """Write the next example to the file. False at the end of the data."""
+        if self._failure is not None:
+            raise self._failure
+        with contained() as reading:
+            self._source = self._source or iter(self._examples)
+            example = next(self._source, _END)
+        if reading.error is not None:
+            self._failure = reading.error  # each system gets it
+            raise reading.error
+        if example is not _END:
+            self._offsets.append(self._file.seek(0, 2))
+            pickle.dump(example, self._file, protocol=pickle.HIGHEST_PROTOCOL)
+        return example is not _END
 
 
 def _describe_empty(example_id: Any, data: Mapping[str, Any]) -> str:

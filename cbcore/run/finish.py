@@ -1,12 +1,14 @@
-"""The end of a run: from its rows to a result, and how it ended."""
+"""The end of a run: from its rows to a result, how it ended, and when too many rows failed."""
 
 from __future__ import annotations
 
+import math
 import os
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from cbcore.components import describe_exception
+from cbcore.boundary import describe_exception
 from cbcore.exceptions import (
     CBError,
     RunError,
@@ -14,13 +16,22 @@ from cbcore.exceptions import (
     RunStoppedError,
     StoreError,
 )
-from cbcore.results import EvalResult, EvalRow, RunConfig
+from cbcore.results import EvalResult, EvalRow, Joined, RowsBySystem, RunConfig
+from cbcore.results.causes import alike
 from cbcore.results.summary import mark_idle
 from cbcore.run.calling import MORE_ROOM
-from cbcore.store.rows import JoinedRows, StoredRows, StoredTexts
+from cbcore.run.scorers import describe_missing
+from cbcore.store.rows import StoredTexts
 
 if TYPE_CHECKING:
+    from cbcore.run.pair import Attempt
     from cbcore.run.runner import Runner
+    from cbcore.settings.run_settings import RunSettings
+
+
+SAME_ERRORS = 10
+"""A system whose first examples all fail with the same error is stopped after so many."""
+_ROWS_BEFORE_A_SHARE_COUNTS = 20
 
 
 def summarize(run: Runner, failure: BaseException | None) -> EvalResult:
@@ -39,14 +50,14 @@ def summarize(run: Runner, failure: BaseException | None) -> EvalResult:
     for record, examples in zip(config["datasets"], run.examples, strict=False):
         cast("dict[str, Any]", record).update(n_examples=examples.n_read, data=examples.digest)
     parts = list(run.rows.values())
-    rows: Sequence[EvalRow] = JoinedRows(parts)
+    rows: Sequence[EvalRow] = RowsBySystem(parts)
     if run.settings.rows == "memory":
         rows = [row for part in parts for row in part]
     texts = None
     if run.store is not None and run.saved is not None and not run.settings.no_examples:
         run.store.flush()
         reader = run.store.reader
-        texts = StoredTexts([StoredRows(reader, run.run_id, system) for system in run.rows])
+        texts = Joined([StoredTexts(reader, run.run_id, system) for system in run.rows])
     result = EvalResult(
         rows=rows,
         timing=run.timing,
@@ -120,3 +131,72 @@ def describe_stop(failure: BaseException, result: EvalResult) -> RunStoppedError
     stopped = RunStoppedError(f"{error.message}\n{kept}", result=result, hint=error.hint)
     stopped.exit_code = error.exit_code
     return stopped
+
+
+# -- when a system is stopped -------------------------------------------------------------------
+
+
+class ErrorLimit:
+    """The failed rows of each system, and whether they are too many.
+
+    `settings.max_errors` is a number of rows or, as a float, a share of the `expected` rows of a
+    system; if these are unknown, of the rows so far, once there are enough.
+    """
+
+    def __init__(self, settings: RunSettings, expected: int | None) -> None:
+        self._limit = settings.max_errors
+        self._expected = expected
+        self._rows: Counter[str] = Counter()
+        self._failed: Counter[str] = Counter()
+        self._same: dict[str, str | None] = {}  # the first error of each system
+        self._spared: set[str] = set()  # systems whose first rows are not all alike
+        self._n_first = SAME_ERRORS * settings.repeats
+
+    def count(self, row: EvalRow, *, is_data: bool) -> str | None:
+        """The reason to stop the system of this row, if there is one now.
+
+        A failure of the data counts for a limit that was asked for, and for nothing else.
+        """
+        limit = self._limit
+        if limit is None:
+            is_spared = is_data or row.system in self._spared
+            return None if is_spared else self._find_same_errors(row)
+        self._rows[row.system] += 1
+        if row.error is None:
+            return None
+        self._failed[row.system] += 1
+        n_failed, most, shown = self._failed[row.system], float(limit), str(limit)
+        if isinstance(limit, float):
+            shown = f"{limit * 100:.3g}% of rows"
+            n_rows = self._rows[row.system]
+            is_early = self._expected is None and n_rows < _ROWS_BEFORE_A_SHARE_COUNTS
+            most = math.inf if is_early else limit * (self._expected or n_rows)
+        if n_failed <= most:
+            return None
+        rows = "1 row" if n_failed == 1 else f"{n_failed} rows"
+        return f"{rows} failed, and --max-errors is {shown}. The last error: {row.error}"
+
+    def _find_same_errors(self, row: EvalRow) -> str | None:
+        error = row.error and alike(row.error, row.example_id)
+        known = self._same.setdefault(row.system, error)
+        self._failed[row.system] += 1
+        if error is None or error != known:
+            self._spared.add(row.system)
+        elif self._failed[row.system] == self._n_first:
+            self._spared.add(row.system)  # this is reported once
+            return f"Its first {SAME_ERRORS} examples failed with the same error: {row.error}"
+        return None
+
+
+def check_fail_fast(row: EvalRow, attempt: Attempt) -> None:
+    """Raise `RunError` for a row that failed, or that an evaluator failed on."""
+    if row.error is not None:
+        raise RunError(
+            f"System {row.system!r} failed on example {row.example_id!r}: {row.error}"
+        ) from attempt.raised
+    if (failed := attempt.find_failed_scorer()) is not None:
+        evaluator, error = failed
+        raise RunError(
+            f"Evaluator {evaluator!r} could not score example {row.example_id!r} of system "
+            f"{row.system!r}: {describe_missing(error)}"
+        ) from error

@@ -7,19 +7,17 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cbcore.boundary import contained
-from cbcore.chains import USAGE_FIELDS, add_turns, count_tokens
-from cbcore.components import describe_exception, described_value
+from cbcore.boundary import contained, describe_exception, describe_value, format_traceback
 from cbcore.contexts import FORMS, is_same
+from cbcore.costs import add_turns, count_tokens, usage_of
 from cbcore.exceptions import ProcessError, ScoringError
 from cbcore.json_data import to_json_safe
 from cbcore.results import EvalRow, Scored
 from cbcore.results.causes import RETURNED, TRACEBACK
-from cbcore.results.eval_row import CHANGED
+from cbcore.results.eval_row import CHANGED, UNCOUNTED
 from cbcore.run.scorers import Scorer, describe_missing, explain_unscored
 from cbcore.secrets import hide
 from cbcore.stats import CLUSTER
-from cbcore.tracebacks import format_traceback
 
 if TYPE_CHECKING:
     from cbcore.run.examples import Benchmark
@@ -45,7 +43,9 @@ class RowMaker:
         self._cluster_column = run.settings.cluster_column or CLUSTER
         self._idle = run.idle
         self._expected = expect_score(run.config["score_field"], scorers, benchmark)
-        self._declared = {name for scorer in scorers for name in scorer.emits}
+        declared = {name for scorer in scorers for name in scorer.emits}
+        # A name belongs to the evaluator that declares it, or that comes first.
+        self._taken = {s: declared.difference(s.emits) if s.is_automatic else () for s in scorers}
 
     def make(self, attempt: Attempt) -> EvalRow:
         """The row of a finished attempt, without secrets. Changes nothing of the attempt."""
@@ -68,19 +68,21 @@ class RowMaker:
             of = "the output" if attempt.output is not None else "the example"
             row = dataclasses.replace(row, scores={}, missing={}, metadata={}, response=None)
             row.error = attempt.error or f"{of} cannot be kept: {describe_exception(error)}"
-        row.example_id, row.response, row.error = map(
-            hide, (row.example_id, row.response, row.error)
+        texts = (row.example_id, row.response, row.error, row.scores, row.missing, row.metadata)
+        (row.example_id, row.response, row.error, row.scores, row.missing, row.metadata) = hide(
+            texts
         )
-        row.scores, row.missing, row.metadata = map(hide, (row.scores, row.missing, row.metadata))
         return row
 
     def _fill(self, row: EvalRow, attempt: Attempt) -> None:
         example, output = attempt.example.data, attempt.output
         row.input_tokens = self._counter.visible(example)
+        if n_uncounted := self._counter.count_media(example):
+            row.metadata[UNCOUNTED] = n_uncounted
         row.error = attempt.error
         if row.error is not None or output is None:
             if isinstance(attempt.raised, ProcessError):
-                row.metadata.update(_make_plain(attempt.raised.cost))
+                row.metadata.update(to_json_safe(attempt.raised.cost))
             if attempt.raised is not None:
                 _add_traceback(row, format_traceback(attempt.raised))
             return
@@ -88,8 +90,13 @@ class RowMaker:
         if self._cluster_column in example:
             row.metadata[CLUSTER] = to_json_safe(example[self._cluster_column])
         for scorer in self._scorers:
-            if scorer in attempt.scores:
+            if scorer not in attempt.scores:
+                continue
+            with contained() as reading:  # whatever it is, the row takes no harm
                 self._add_scores(row, scorer, attempt.scores[scorer])
+            if reading.error is not None:
+                reason = f"what the evaluator returned cannot be kept: {reading.reason}"
+                _add_reason(row, scorer, reason)
         main = self._expected
         if main is not None and main not in row.scores and main not in row.missing:
             row.missing[main] = explain_unscored(main, self._scorers, example, output)
@@ -115,47 +122,37 @@ class RowMaker:
             row.metadata[CHANGED] = True
         metadata = output.get("metadata")
         if metadata is not None and isinstance(metadata, Mapping):
-            row.metadata.update(_make_plain(metadata))
-        if "usage" in output or "stage_usage" in output or "api_usage" in output:
+            row.metadata.update(to_json_safe(metadata))
+        if "stage_usage" in output or usage_of(output):
             self._add_usage(row, example, output)
         replies = output.get("turn_responses")
         if replies is not None:
-            row.metadata["turn_responses"] = _make_plain({"turns": replies})["turns"]
+            row.metadata["turn_responses"] = to_json_safe(replies)
 
     def _add_usage(
         self, row: EvalRow, example: Mapping[str, Any], output: Mapping[str, Any]
     ) -> None:
         """What endpoints counted: of the answer by name, of all else as what it took."""
-        usages = [
-            add_turns(output[field])
-            for field in USAGE_FIELDS
-            if output.get(field) and output[field] != example.get(field)
-        ]
+        usage = usage_of(output)
+        usages = [add_turns(usage)] if usage and usage != usage_of(example) else []
         stages = output.get("stage_usage")
         if output.get("response") is not None or output.get("tool_calls"):
             for usage in usages:
-                row.metadata.update(_make_plain(usage))
+                row.metadata.update(to_json_safe(usage))
         elif stages is None:
             stages = [{"stage": self._system, "usage": usage} for usage in usages]
         if isinstance(stages, list | tuple):
             named = [stage for stage in stages if isinstance(stage, Mapping)]
             usages = [{"stage": s.get("stage"), **add_turns(s.get("usage"))} for s in named]
-            row.metadata["stage_usage"] = [_make_plain(usage) for usage in usages]
+            row.metadata["stage_usage"] = [to_json_safe(usage) for usage in usages]
         spent = [n for usage in usages if (n := count_tokens(usage)) is not None]
         if spent:
             row.metadata["spent_tokens"] = sum(spent)
 
     def _add_scores(self, row: EvalRow, scorer: Scorer, scores: Any) -> None:
-        """What an evaluator returned or raised; whatever it is, the row takes no harm."""
+        """What an evaluator returned or raised."""
         if self._idle and (type(scores) is not dict or scores):
             self._idle.discard(scorer.name)
-        with contained() as reading:
-            self._read_scores(row, scorer, scores)
-        if reading.error is not None:
-            reason = f"what the evaluator returned cannot be kept: {reading.reason}"
-            _add_reason(row, scorer, reason)
-
-    def _read_scores(self, row: EvalRow, scorer: Scorer, scores: Any) -> None:
         if isinstance(scores, BaseException):
             _add_reason(row, scorer, describe_missing(scores))
             if isinstance(scores, ScoringError):
@@ -170,18 +167,17 @@ class RowMaker:
             shown = "None" if scores is None else type(scores).__name__
             _add_reason(row, scorer, f"{RETURNED} {shown}, not a dict of scores")
             return
-        # A name belongs to the evaluator that declares it, or that comes first.
-        others = self._declared.difference(scorer.emits) if scorer.is_automatic else ()
+        others = self._taken[scorer]
         for name, value in scores.items():
             if type(name) is not str:
-                shown = described_value(name)
+                shown = describe_value(name)
                 row.missing[shown] = f"the evaluator named a score {shown}, which is no text"
                 continue
             is_free = name not in row.scores and name not in others
             key = name if is_free else f"{scorer.name}.{name}"
             number = value if type(value) is float else _read_number(value)
             if number is None:
-                row.missing[key] = f"{RETURNED} {described_value(value)}, not a number"
+                row.missing[key] = f"{RETURNED} {describe_value(value)}, not a number"
             elif math.isfinite(number):
                 row.scores[key] = number
             else:
@@ -210,7 +206,7 @@ def expect_score(main: str, scorers: Sequence[Scorer], benchmark: Benchmark) -> 
 def _add_details(row: EvalRow, scorer: Scorer, told: Mapping[str, Any]) -> None:
     if not told:
         return
-    details = row.metadata[scorer.name] = _make_plain(told)
+    details = row.metadata[scorer.name] = to_json_safe(told)
     cost = details.get("cost_usd")
     if type(cost) in (int, float):
         row.metadata["scoring_usd"] = row.metadata.get("scoring_usd", 0.0) + cost  # of judges
@@ -226,9 +222,3 @@ def _add_traceback(row: EvalRow, text: str) -> None:
     if text:
         before = row.metadata.get(TRACEBACK)
         row.metadata[TRACEBACK] = f"{before}\n\n{text}" if before else text
-
-
-def _make_plain(metadata: Mapping[Any, Any]) -> dict[str, Any]:
-    """Metadata that can be saved and read back."""
-    plain: dict[str, Any] = to_json_safe(dict(metadata))
-    return plain

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from cbcore.boundary import contained
-from cbcore.components import Built, describe_exception
+from cbcore.boundary import contained, describe_exception
+from cbcore.components import Built
 from cbcore.contexts import complete_output, find_unreadable, is_same, pass_on
 from cbcore.costs import Spent, find_cost, find_scoring_cost, read_cost
 from cbcore.exceptions import (
@@ -25,7 +25,7 @@ from cbcore.results.eval_row import POSITIONS
 from cbcore.run.budget import Reservation
 from cbcore.run.calling import Threads
 from cbcore.run.examples import Examples, NumberedExample
-from cbcore.run.limits import SAME_ERRORS
+from cbcore.run.finish import SAME_ERRORS
 from cbcore.run.make_row import RowMaker
 from cbcore.run.scorers import Scorer
 from cbcore.timing import NO_WAITS, Waits, start_waits
@@ -63,9 +63,9 @@ class Call:
     error: BaseException | None = None
     latency_s = 0.0
     waits = NO_WAITS
+    _started = 0.0
 
     def __enter__(self) -> Call:  # noqa: PYI034 - nothing is derived from it
-        self._started = time.perf_counter()
         return self
 
     def start_clock(self) -> None:
@@ -74,8 +74,9 @@ class Call:
         self._started = time.perf_counter()
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
-        took = time.perf_counter() - self._started
-        self.latency_s = max(0.0, took - self.waits.seconds)
+        if self._started:
+            took = time.perf_counter() - self._started
+            self.latency_s = max(0.0, took - self.waits.seconds)
         if error is None or isinstance(error, KeyboardInterrupt):
             return False
         self.error = error
@@ -109,6 +110,7 @@ class Attempt:
     has_slot = False
     future: Any = None  # in a worker
     _sent: dict[str, Any] | None = None
+    _completed: dict[str, Any] | None = None
 
     def __init__(self, pair: Pair, example: NumberedExample, repeat: int = 0) -> None:
         self.pair = pair
@@ -125,6 +127,14 @@ class Attempt:
         if self._sent is None:
             self._sent = pass_on(self.example.data, self.output or {})
         return self._sent
+
+    @property
+    def completed(self) -> dict[str, Any]:
+        """The output as evaluators read it."""
+        if self._completed is None:
+            output = self.output or {}
+            self._completed = complete_output(output, self.sent)
+        return self._completed
 
     @property
     def needs_call(self) -> bool:
@@ -173,7 +183,8 @@ class Pair:
         self.of_repeats = [s for s in scorers if s.is_of_repeats]
         singles = [s for s in scorers if not s.is_of_repeats]
         self._singles = sorted(singles, key=lambda scorer: scorer.is_awaited)  # those come last
-        self.is_awaited = hasattr(system.value, "aprocess")
+        self.is_awaited = system.is_awaited
+        self._process = system.value.aprocess if self.is_awaited else system.value.process
         # Such a system puts its calls in an order of its own, so that most of them wait.
         self._queues = getattr(system.value, "concurrency", None)
         default = workers.n_workers if workers else 16 if self.is_awaited else 1
@@ -198,6 +209,7 @@ class Pair:
         self.open: deque[Attempt] = deque()
         self.held: Attempt | None = None  # waits for the budget
         self.is_read = False
+        self.is_warm = workers is not None  # which warm up by themselves
         self.stopped: str | None = None
         self.data_error: CBError | None = None
         self.started = time.perf_counter()
@@ -218,12 +230,13 @@ class Pair:
         It looks ahead, in strides that grow while examples come at once, since one look-up of many
         is much faster than many of one.
         """
-        examples = iter(self.examples)
+        examples: Iterator[NumberedExample] | None = None
         stride = 1
         while self.data_error is None:
             started = time.perf_counter()
             attempts: list[Attempt] = []
             try:
+                examples = examples or iter(self.examples)
                 for example in islice(examples, stride):
                     attempts += [Attempt(self, example, n) for n in range(self.repeats)]
             except CBError as error:  # the examples before it are still run
@@ -247,22 +260,26 @@ class Pair:
             if attempt is None:
                 self.is_read = True
                 return
-            if not self._reserve(attempt):
+            if self.budget.is_limited and not self._reserve(attempt):
                 self.held = attempt
                 return
             if not self.n_started:
                 self.started = time.perf_counter()
-            if attempt.needs_call and self.workers is None:
+            if not self.is_warm and attempt.needs_call:
+                self.is_warm = True
                 self.calls.warm_up(self.system)
             self.open.append(attempt)
-            self._start(attempt)
-            if self.is_inline and time.perf_counter() > until:
-                return
+            self.n_started += 1
+            if self.is_inline:
+                self.run_blocking(attempt)
+                self.finish(attempt)
+                if time.perf_counter() > until:
+                    return
+            else:
+                self.calls.start(attempt)
 
     def _reserve(self, attempt: Attempt) -> bool:
         """Set aside what the calls of an attempt may cost. False: it has to wait."""
-        if not self.budget.is_limited:
-            return True
         components = [self.system] * attempt.needs_call + self.list_judges(attempt)
         if components:
             attempt.reservation = self.budget.reserve(attempt.example.data, components)
@@ -275,38 +292,28 @@ class Pair:
             due = []
         return [s.built for s in due if s.may_cost and s not in attempt.scores]
 
-    def _start(self, attempt: Attempt) -> None:
-        """Make the calls of an attempt, or leave them to a thread or the event loop."""
-        self.n_started += 1
-        if self.is_inline:
-            self.run_blocking(attempt)
-            self.finish(attempt)
-        else:
-            self.calls.start(attempt)
-
     def take_rows(self) -> Iterator[tuple[EvalRow, Attempt]]:
         """The rows of finished attempts at the head of `open`, which keeps the order.
 
         An attempt leaves `open` when its row has been taken.
         """
-        while group := self._finished_group():
-            if self.of_repeats and not self._score_together(group):
+        while self.open and self.open[0].is_done:
+            attempt = self.open[0]
+            if self.of_repeats and attempt.repeat == 0 and not self._score_together():
                 return
-            for attempt in group:
-                yield self.row_maker.make(attempt), attempt
-                self.open.popleft()
-                self.n_rows += 1
+            yield self.row_maker.make(attempt), attempt
+            self.open.popleft()
+            self.n_rows += 1
 
-    def _finished_group(self) -> list[Attempt]:
-        """The next attempt, or all repeats of the next example, if they are finished."""
-        if not self.of_repeats:
-            return [self.open[0]] if self.open and self.open[0].is_done else []
+    def _score_together(self) -> bool:
+        """Score all repeats of the next example, once all are finished. True if that is over.
+
+        The last repeat with an output is started once more for it.
+        """
         group = list(islice(self.open, self.repeats))
         is_whole = len(group) == self.repeats or self.is_read
-        return group if is_whole and all(attempt.is_done for attempt in group) else []
-
-    def _score_together(self, group: Sequence[Attempt]) -> bool:
-        """Start the last repeat once more, to score all of them. True if that is over."""
+        if not is_whole or not all(attempt.is_done for attempt in group):
+            return False
         answered = [attempt for attempt in group if attempt.output is not None]
         if not answered or answered[-1].repeats:
             return True
@@ -314,14 +321,19 @@ class Pair:
         if last in self.calls.open:
             return False  # else `wait` would take its first return for its second
         self.join_repeats(last, answered)
-        if self._find_scorer(last) is None:
+        if next(self._find_due(last), None) is None:
             return True
-        if not self._reserve(last):
+        if self.budget.is_limited and not self._reserve(last):
             last.repeats = ()
             return False
         last.is_done = False
-        self._start(last)
-        return self.is_inline
+        self.n_started += 1
+        if not self.is_inline:
+            self.calls.start(last)
+            return False
+        self.run_blocking(last)
+        self.finish(last)
+        return True
 
     def join_repeats(self, last: Attempt, repeats: Sequence[Attempt]) -> None:
         """Let an attempt stand for all repeats, with what is cached of their scores."""
@@ -346,7 +358,7 @@ class Pair:
         stand_in.deadline = stand_in.future = stand_in.task = None
         if stand_in.output is None:  # that of the attempt may come now
             stand_in.error = reason
-        while (scorer := self._find_scorer(stand_in)) is not None:
+        for scorer in self._find_due(stand_in):
             stand_in.scores[scorer] = ScoringError(reason)
         self.open[self.open.index(attempt)] = stand_in
         if attempt.reservation:
@@ -358,39 +370,39 @@ class Pair:
         """Where an attempt goes next; None if it is finished."""
         if attempt.needs_call:
             return "loop" if self.is_awaited else "thread"
-        if (scorer := self._find_scorer(attempt)) is None:
-            return None
-        return "loop" if scorer.is_awaited else "thread"
+        scorer = next(self._find_due(attempt), None)
+        return None if scorer is None else "loop" if scorer.is_awaited else "thread"
 
-    def _find_scorer(self, attempt: Attempt) -> Scorer | None:
-        """The evaluator that has to score an attempt next: first those that block."""
-        if attempt.output is None or attempt.error is not None or attempt.is_given_up:
-            return None
+    def _find_due(self, attempt: Attempt) -> Iterator[Scorer]:
+        """The evaluators that have still to score an attempt: first those that block."""
         for scorer in self.of_repeats if attempt.repeats else self._singles:
+            if attempt.output is None or attempt.error is not None or attempt.is_given_up:
+                return
             is_scored = scorer in attempt.scores
             if not is_scored and scorer.can_score(attempt.example.data, attempt.output):
-                return scorer
-        return None
+                yield scorer
 
     def run_blocking(self, attempt: Attempt) -> None:
-        """Make the calls of an attempt that block, one after another."""
+        """Make the calls of an attempt that block, one after another, here or in a worker."""
+        workers = self.workers
         if attempt.needs_call:
-            self._keep(attempt, self._call(attempt))
-        while (scorer := self._find_scorer(attempt)) is not None and not scorer.is_awaited:
-            self._keep_scores(attempt, scorer, self._call(attempt, scorer))
-        attempt.deadline = None
-
-    def _call(self, attempt: Attempt, scorer: Scorer | None = None) -> Call:
-        """Call the system, or an evaluator, here or in a worker."""
-        workers = None if scorer is not None and scorer.is_of_repeats else self.workers
-        with Call() as call:
-            arguments = self._begin(attempt, scorer, call)
-            if workers is None:
-                call.output = self._find_method(scorer)(*arguments)
-        if workers is None or call.error is not None:
-            return call
-        component = self.system if scorer is None else scorer.built
-        return workers.call(attempt, component, arguments)
+            with Call() as call:
+                arguments = self._begin(attempt, None, call)
+                if workers is None:
+                    call.output = self._process(*arguments)
+            if workers is not None and call.error is None:
+                call = workers.call(attempt, self.system, arguments)
+            self._keep(attempt, call)
+        for scorer in self._find_due(attempt):
+            if scorer.is_awaited:
+                break
+            with Call() as call:
+                arguments = self._begin(attempt, scorer, call)
+                if workers is None or scorer.is_of_repeats:
+                    call.output = scorer.score(*arguments)
+            if workers is not None and not scorer.is_of_repeats and call.error is None:
+                call = workers.call(attempt, scorer.built, arguments)
+            self._keep_scores(attempt, scorer, call)
 
     async def run_awaited(self, attempt: Attempt) -> None:
         """Make the calls of an attempt that are awaited. Those of the system take a slot."""
@@ -398,43 +410,35 @@ class Pair:
             await self._slots.acquire()
             attempt.has_slot = True
             try:
-                self._keep(attempt, await self._call_awaited(attempt))
+                with Call() as call:
+                    call.output = await self._process(*self._begin(attempt, None, call))
+                self._keep(attempt, call)
             finally:
                 self._free_slot(attempt)
-        while (scorer := self._find_scorer(attempt)) is not None and scorer.is_awaited:
-            self._keep_scores(attempt, scorer, await self._call_awaited(attempt, scorer))
-        attempt.deadline = None
-
-    async def _call_awaited(self, attempt: Attempt, scorer: Scorer | None = None) -> Call:
-        with Call() as call:
-            arguments = self._begin(attempt, scorer, call)
-            call.output = await self._find_method(scorer)(*arguments)
-        return call
-
-    def _find_method(self, scorer: Scorer | None) -> Any:
-        if scorer is not None:
-            return getattr(scorer.value, scorer.method)
-        value = self.system.value
-        return value.aprocess if self.is_awaited else value.process
+        for scorer in self._find_due(attempt):
+            if not scorer.is_awaited:
+                break
+            with Call() as call:
+                call.output = await scorer.score(*self._begin(attempt, scorer, call))
+            self._keep_scores(attempt, scorer, call)
 
     def _begin(self, attempt: Attempt, scorer: Scorer | None, call: Call) -> tuple[Any, ...]:
         """A call begins now: it may cost something, its time limit starts, and then its clock.
 
         Returns what the component gets: copies, to do with as it likes.
         """
-        arguments: tuple[Any, ...] = (attempt.example.copy(),)
-        if scorer is not None and scorer.is_of_repeats:
-            arguments += ([(one.output or {}).copy() for one in attempt.repeats],)
-        elif scorer is not None:
-            output = complete_output(attempt.example.data, attempt.output or {}, attempt.sent)
-            arguments += (output,)
+        example = attempt.example.copy()
         if attempt.reservation:
             attempt.reservation.begun.add(self.system if scorer is None else scorer.built)
-        self.start_limit(attempt)
+        if self.calls.timeout_s is not None:
+            self.start_limit(attempt)
         if scorer is None:
             call.start_clock()
             attempt.waits = call.waits if self._queues else None
-        return arguments
+            return (example,)
+        if scorer.is_of_repeats:
+            return example, [(one.output or {}).copy() for one in attempt.repeats]
+        return example, attempt.completed.copy()
 
     def start_limit(self, attempt: Attempt) -> None:
         """The time limit of a call starts now."""

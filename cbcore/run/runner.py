@@ -7,9 +7,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from cbcore import names
 from cbcore.boundary import contained
 from cbcore.components import Built
-from cbcore.exceptions import CBError, RunError, StoreError
+from cbcore.exceptions import CBError, RunError, StoreError, UsageError
 from cbcore.plugins.manager import HookManager
 from cbcore.protocols import Example, Executor, Output
 from cbcore.results import EvalResult, EvalRow, RunConfig
@@ -17,20 +18,25 @@ from cbcore.results.summary import find_means
 from cbcore.run.budget import Budget
 from cbcore.run.calling import Calls
 from cbcore.run.examples import Benchmark, Examples
-from cbcore.run.finish import describe_end, describe_stop, summarize
-from cbcore.run.limits import ErrorLimit, check_fail_fast
+from cbcore.run.finish import (
+    ErrorLimit,
+    check_fail_fast,
+    describe_end,
+    describe_stop,
+    summarize,
+)
 from cbcore.run.pair import Attempt, Pair
 from cbcore.run.scorers import Scorer
-from cbcore.settings.run_settings import RunSettings
 from cbcore.store.cache import Cache
 from cbcore.store.database import Store, now
 from cbcore.store.identity import Identities
-from cbcore.store.rows import PUT_ROW, StoredRows, encode_row
+from cbcore.store.rows import StoredRows, encode_row
 from cbcore.store.saved_runs import SavedRun
 from cbcore.tokens import TokenCounter
 
 if TYPE_CHECKING:
     from cbcore.run.workers import Workers
+    from cbcore.settings.run_settings import RunSettings
 
 
 class Runner:
@@ -103,7 +109,7 @@ class Runner:
         judges = [s.built for of_pair in self.scorers.values() for s in of_pair if s.may_cost]
         self.budget.check_prices([*systems, *judges])
         for system in systems if settings.budget_usd is not None else ():
-            if not hasattr(system.value, "max_cost"):
+            if system.max_cost is None:
                 warn(f"{system.name!r} declares no price: the budget counts `metadata.cost_usd`.")
         total = self.total
         self._limit = ErrorLimit(settings, total and total // len(systems))
@@ -117,6 +123,17 @@ class Runner:
                 return None
             total += expected * self.count_repeats(examples.benchmark) * len(self.systems)
         return total
+
+    def check_examples(self) -> None:
+        """Raise `UsageError` for an `--example` that the data does not have."""
+        wanted = self.settings.examples or ()
+        known = {example_id for one in self.examples if wanted for example_id in one.list_ids()}
+        for example_id in wanted:
+            if example_id not in known:
+                raise UsageError(
+                    f"No example has the id {example_id!r}.",
+                    hint=names.hint(example_id, known, shown=repr) or None,
+                )
 
     def count_repeats(self, benchmark: Benchmark) -> int:
         return benchmark.repeats or self.settings.repeats
@@ -137,6 +154,7 @@ class Runner:
 
     def _run(self) -> EvalResult:
         failure: BaseException | None = None
+        self.check_examples()
         if self.store is not None and self.saved is not None:
             self.find_keys()
             self.saved.save(self.store)
@@ -171,7 +189,7 @@ class Runner:
         group: list[Built] = []
         taken: set[str] = set()
         for system in self.systems:
-            own = set(getattr(system.value, "endpoints", None) or ())
+            own = system.endpoints
             is_apart = bool(own and taken) and own.isdisjoint(taken)
             if group and not (is_apart or self.settings.interleave):
                 yield group
@@ -268,7 +286,7 @@ class Runner:
             keys = (attempt.system_key, attempt.output_key)
             is_bare = self.settings.no_examples
             values = encode_row(self.store, self.run_id, row, *keys, is_bare=is_bare)
-            self.store.put(PUT_ROW, values)
+            self.store.put_row("rows", *values)
         rows.append(row)
         self.n_cached += row.cached
         self.n_failed += row.error is not None
@@ -287,7 +305,8 @@ class Runner:
         if self.calls.is_stopped:
             return outputs
         benchmark = Benchmark("call_again", list(examples), repeats=1, required=False)
-        whole = Examples(benchmark, set(), RunSettings(), self.warn)
+        unlimited = type(self.settings)()
+        whole = Examples(benchmark, set(), unlimited, self.warn)
         pair = Pair(self, system, whole, workers=self._open_workers(system))
         try:
             self._collect([deque([pair])], lambda row, attempt: outputs.append(attempt.output))
@@ -328,7 +347,7 @@ class Runner:
 
     def _find_workers(self, system: Built) -> Workers | None:
         """The workers of a system, which are not open yet. A system that is awaited has none."""
-        if self.executor is None or hasattr(system.value, "aprocess"):
+        if self.executor is None or system.is_awaited:
             return None
         if system not in self.workers:
             from cbcore.run.workers import Workers

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
 
+from cbcore.boundary import describe_exception
 from cbcore.columns import bound_to_system, describe_absent, list_names
-from cbcore.components import Built, describe_exception
+from cbcore.components import Built
 from cbcore.contexts import has_field
 from cbcore.exceptions import CBError, MissingScoreError
 
@@ -26,25 +27,33 @@ class Scorer:
         self.built = evaluator
         self.value: Any = value
         self.name = evaluator.name
-        self.emits: tuple[str, ...] = tuple(getattr(value, "emits", None) or ())
+        self.emits = evaluator.emits
         self.key: str | None = None
         has_own = hasattr(value, "score_repeats") or hasattr(value, "ascore_repeats")
         self.is_of_repeats = n_repeats > 1 and has_own
-        self.method = "score_repeats" if self.is_of_repeats else "score"
-        self.is_awaited = hasattr(value, f"a{self.method}")
-        self.may_cost = self.is_awaited or hasattr(value, "max_cost")
-        if self.is_awaited:
-            self.method = f"a{self.method}"
+        method = "score_repeats" if self.is_of_repeats else "score"
+        self.is_awaited = hasattr(value, f"a{method}")
+        self.score: Callable[..., Any] = getattr(value, f"a{method}" if self.is_awaited else method)
+        self.may_cost = self.is_awaited or evaluator.max_cost is not None
         self.is_automatic = evaluator.is_automatic
         self.needs = tuple(getattr(value, "needs", None) or ())
         self.needs_output = tuple(getattr(value, "needs_output", None) or ())
 
     def can_score(self, example: Mapping[str, Any], output: Mapping[str, Any]) -> bool:
         """Whether an output is to be scored. An evaluator that was asked for says why it cannot."""
-        return not self.is_automatic or (
-            all(has_field(example, field) for field in self.needs)
-            and all(has_field(output, field) for field in self.needs_output)
-        )
+        return not self.is_automatic or self.find_absent(example, output) is None
+
+    def find_absent(
+        self, example: Mapping[str, Any], output: Mapping[str, Any]
+    ) -> tuple[str, bool] | None:
+        """The first field that the evaluator needs and lacks, and whether it is the output's."""
+        for field in self.needs:
+            if not has_field(example, field):
+                return field, False
+        for field in self.needs_output:
+            if not has_field(output, field):
+                return field, True
+        return None
 
 
 def describe_missing(error: BaseException) -> str:
@@ -62,14 +71,14 @@ def explain_unscored(
     """Why a row lacks a score that no evaluator gave a reason for."""
     emitting = [scorer for scorer in scorers if score in scorer.emits]
     for scorer in emitting:
-        for field in scorer.needs:
-            if not has_field(example, field):
-                return describe_absent(field, example)
-        for field in scorer.needs_output:
-            if not has_field(output, field):
-                names = sorted(str(key) for key, value in output.items() if value is not None)
-                returned = list_names(names) or "none"
-                return f"the system returned no {field!r} (it returned {returned})"
+        if (absent := scorer.find_absent(example, output)) is None:
+            continue
+        field, is_of_output = absent
+        if not is_of_output:
+            return describe_absent(field, example)
+        names = sorted(str(key) for key, value in output.items() if value is not None)
+        returned = list_names(names) or "none"
+        return f"the system returned no {field!r} (it returned {returned})"
     if emitting:
         return f"no evaluator gave a score called {score!r}"
     return f"no evaluator of the dataset emits {score!r}"

@@ -6,6 +6,7 @@ call of the system or of an evaluator. See `cbcore.protocols.Executor` for the o
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import sys
@@ -14,9 +15,15 @@ from concurrent.futures import Future
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from cbcore.boundary import at_boundary, contained
+from cbcore.boundary import (
+    at_boundary,
+    contained,
+    describe_exception,
+    format_traceback,
+    note_traceback,
+)
 from cbcore.chains import Renamed
-from cbcore.components import Built, describe_exception
+from cbcore.components import Built
 from cbcore.exceptions import CBError, ProcessError, RunError, ScoringError, UsageError
 from cbcore.protocols import Executor, WorkerLost, WorkerPool
 from cbcore.run.pair import Call
@@ -29,7 +36,6 @@ from cbcore.secrets import (
     shows_secret,
 )
 from cbcore.timing import Waits
-from cbcore.tracebacks import format_traceback, note_traceback
 
 if TYPE_CHECKING:
     from cbcore.run.pair import Attempt
@@ -64,35 +70,39 @@ class Workers:
         self.n_workers = self._pool.n_workers
 
     def call(self, attempt: Attempt, component: Built, arguments: tuple[Any, ...]) -> Call:
-        """Call the system or an evaluator. In a thread of the pair."""
+        """Let a worker call the system or an evaluator. In a thread of the pair."""
         number = self._components.index(component)
-        attempt.deadline = None  # until a worker takes the task
         with contained() as packing:
             task = pack_task(number, *arguments)
         if packing.error is not None:
             return _fail(number, f"the example cannot be sent to a worker: {packing.reason}")
-        pool = self._pool
-        assert pool is not None  # noqa: S101 - opened before the first call
+        try:
+            return read_reply(self._ask(attempt, number, task))
+        except WorkerLost as lost:
+            return _fail(number, str(lost))
+
+    def _ask(self, attempt: Attempt, number: int, task: bytes) -> bytes:
+        """The reply of a worker. Raises `WorkerLost` if two of them are lost."""
+        assert self._pool is not None  # noqa: S101 - opened before the first call
+        attempt.deadline = None  # until a worker takes the task
         for is_last in (False, True):
-            attempt.future = pool.submit(task, lambda: attempt.pair.start_limit(attempt))
+            future = self._pool.submit(task, lambda: attempt.pair.start_limit(attempt))
+            attempt.future = future
             try:
-                return read_reply(attempt.future.result())
+                return future.result()
             except WorkerLost as lost:
                 reason = f"{lost} on this example"
             finally:
                 attempt.future = attempt.deadline = None
             if attempt.is_given_up:  # the run has ended the worker
                 break
-            if is_last:
-                reason += ", twice"
-            elif number == 0 and not attempt.pair.reserve_again(attempt):
-                reason += ", and the budget has no room for another try"
-            else:
+            if not is_last and (number or attempt.pair.reserve_again(attempt)):
                 self.losses.append(True)
                 continue
             self.losses.append(False)
+            reason += ", twice" if is_last else ", and the budget has no room for another try"
             break
-        return _fail(number, reason)
+        raise WorkerLost(reason)
 
     def end(self, future: Future[bytes]) -> None:
         """End the worker that holds a task."""
@@ -154,12 +164,17 @@ def _find_versions(records: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, 
 
 
 def read_reply(reply: bytes) -> Call:
-    """The call that a worker made. Raises `RunError` if the worker could not begin."""
+    """The call that a worker made; what was logged there is logged here.
+
+    Raises `RunError` if the worker could not begin.
+    """
     call = Call()
     call.waits = Waits()
     with contained() as reading:
-        call.output, error, call.latency_s, call.waits.seconds = pickle.loads(reply)  # noqa: S301 - of our own worker
+        call.output, error, call.latency_s, call.waits.seconds, lines = pickle.loads(reply)  # noqa: S301 - of our own worker
         call.error = _remake_error(*error) if isinstance(error, tuple) else error
+        for name, level, line in lines:
+            logging.getLogger(name).log(level, "%s", line)
     if reading.error is not None:
         call.error = ProcessError(f"the reply of a worker cannot be read: {reading.reason}")
     if isinstance(call.error, WorkerError):
@@ -179,6 +194,24 @@ def print_to_stderr() -> None:
     """Print what components print on standard error, and no secret. For processes of workers."""
     os.dup2(2, 1)
     sys.stdout = sys.stderr = RedactedStream(sys.stderr)
+    sys.__stdout__ = sys.__stderr__ = sys.stderr  # type: ignore[misc, assignment]
+
+
+class LogLines(logging.Handler):
+    """Keeps what components log, for the log file of the run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[tuple[str, int, str]] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with contained():  # a log line is not worth a row
+            self.lines.append((record.name, record.levelno, redact(self.format(record))))
+
+    def take(self) -> list[tuple[str, int, str]]:
+        """The lines since the last time."""
+        lines, self.lines = self.lines, []
+        return lines
 
 
 def open_worker(worker: bytes) -> Callable[[bytes], bytes]:
@@ -187,6 +220,9 @@ def open_worker(worker: bytes) -> Callable[[bytes], bytes]:
     It never raises. If the worker cannot begin, every reply says why.
     """
     notice_environment()
+    logged = LogLines()
+    logging.getLogger().addHandler(logged)
+    logging.captureWarnings(True)
     components: list[Any] = []
     with contained() as opening:
         versions, packed = pickle.loads(worker)  # noqa: S301 - of our own run
@@ -199,7 +235,8 @@ def open_worker(worker: bytes) -> Callable[[bytes], bytes]:
             with contained():  # a call will say what is wrong
                 components[0].warm_up()
     if opening.error is not None:
-        reply = _write_problem(opening.error)
+        problem = _describe_problem(opening.error)
+        reply = pickle.dumps((None, problem, 0.0, 0.0, []))
         return lambda task: reply
 
     def run_task(task: bytes) -> bytes:
@@ -208,7 +245,7 @@ def open_worker(worker: bytes) -> Callable[[bytes], bytes]:
             call.start_clock()
             method = components[number].score if number else components[number].process
             call.output = method(*arguments)
-        return _write_reply(call)
+        return _write_reply(call, logged.take())
 
     return run_task
 
@@ -226,31 +263,30 @@ def _check_versions(versions: Mapping[str, str]) -> None:
             )
 
 
-def _write_problem(error: BaseException) -> bytes:
+def _describe_problem(error: BaseException) -> WorkerError:
     reason = describe_exception(error)
     hint: str | None = _BY_SPEC
     if isinstance(error, CBError):
         reason, hint = error.message, error.hint
-    problem = WorkerError(redact(f"A worker could not begin: {reason}"), hint=hint)
-    return pickle.dumps((None, problem, 0.0, 0.0))
+    return WorkerError(redact(f"A worker could not begin: {reason}"), hint=hint)
 
 
-def _write_reply(call: Call) -> bytes:
+def _write_reply(call: Call, lines: Sequence[tuple[str, int, str]]) -> bytes:
     """What came of a call. What cannot be sent becomes the error that says so.
 
     Secrets of the worker's environment are not known to the run, so they are replaced here.
     """
-    times = (call.latency_s, call.waits.seconds)
+    facts = (call.latency_s, call.waits.seconds, lines)
     error = None if call.error is None else _make_sendable(call.error)
     with contained() as packing:
-        reply = pickle.dumps((call.output, error, *times))
+        reply = pickle.dumps((call.output, error, *facts))
         if shows_secret(reply):
             if isinstance(error, BaseException):
                 error = _describe_error(error)
-            reply = pickle.dumps((hide(call.output), error, *times))
+            reply = pickle.dumps((hide(call.output), error, *facts))
     if packing.error is not None:
         reason = f"the output cannot be sent back from a worker: {packing.reason}"
-        reply = pickle.dumps((None, ProcessError(redact(reason)), *times))
+        reply = pickle.dumps((None, ProcessError(redact(reason)), *facts))
     return reply
 
 

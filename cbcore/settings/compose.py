@@ -13,14 +13,7 @@ import cbcore
 from cbcore import provenance
 from cbcore.assembly.builder import Builder
 from cbcore.assembly.fields import Layout
-from cbcore.assembly.wiring import (
-    Data,
-    check_score_fields,
-    choose_score,
-    emits_of,
-    is_guess,
-    wire,
-)
+from cbcore.assembly.wiring import Data, choose_score, wire
 from cbcore.components import Built
 from cbcore.exceptions import PluginContractError, UsageError
 from cbcore.plugins import Catalog, default_catalog
@@ -42,7 +35,7 @@ from cbcore.store.saved_runs import SavedRun, find_saved
 from cbcore.store.stand_ins import StoredData
 from cbcore.tokens import TokenCounter
 
-__all__ = ()
+__all__ = ("compose",)
 
 
 def compose(
@@ -75,9 +68,8 @@ def compose(
     score = choose_score(settings.score, data, builder, automatic=is_automatic)
     metrics_for = functools.partial(build_metrics, settings, builder, data, len(systems))
     metrics = metrics_for(score)
-    check_score_fields([metric.value for metric in metrics], data.evaluators)
-    wanted = [] if settings.executor is None else [settings.executor]
-    executors = [builder.build("executor", executor) for executor in wanted]
+    data.check_metrics(metric.value for metric in metrics)
+    executors = [builder.build("executor", settings.executor)] if settings.executor else []
     catalog.descriptions.save()
     components = {
         "systems": systems,
@@ -88,14 +80,16 @@ def compose(
     }
     facts = {"score_field": score, "tokenizer": tokenizer.name, "settings": record}
     config = describe_run(settings, options, data, components, facts)
-    is_open = settings.score is None and not is_automatic
+    # Without a declared score, only the rows can tell what quality means.
+    is_guess = data.may_have(score) and score not in data.scores
+    is_open = settings.score is None and not is_automatic and is_guess
     return Runner(
         settings,
         config,
         systems=systems,
         benchmarks=[*data.wired, *data.added],
         metrics=[metric.value for metric in metrics],
-        metrics_for=metrics_for if is_open and is_guess(score, data.evaluators) else None,
+        metrics_for=metrics_for if is_open else None,
         counter=TokenCounter(tokenizer.value, settings.text_fields),
         hooks=builder.hooks,
         executor=next((executor.value for executor in executors), None),
@@ -105,28 +99,12 @@ def compose(
     )
 
 
-def parse_specs(settings: RunSettings) -> None:
-    """Replace texts that name components by specs; a system becomes a list of its stages."""
-    settings.systems = [_parse(Spec.parse_chain, one) for one in settings.systems]
-    settings.datasets = [_parse(Spec.parse_dataset, one) for one in settings.datasets]
-    for name in ("evaluators", "added_evaluators", "metrics", "added_metrics"):
-        if (wanted := getattr(settings, name)) is not None:
-            setattr(settings, name, [_parse(Spec.parse, one) for one in wanted])
-    settings.tokenizer = _parse(Spec.parse, settings.tokenizer)
-    settings.executor = _parse(Spec.parse, settings.executor)
-
-
-def _parse(parse: Callable[[str], Any], wanted: Any) -> Any:
-    return parse(wanted) if isinstance(wanted, str) else wanted
-
-
 def configure(settings: RunSettings, options: Mapping[PluginOption, Any], builder: Builder) -> None:
-    """Parse specs, let plugins change the settings, then freeze them.
+    """Let plugins change the settings, then freeze them.
 
     A plugin that fails refuses the run if one of its options was given. Else a warning names it, and
     its hooks are left out.
     """
-    parse_specs(settings)
     settings.plugin_options = {option.key: value for option, value in options.items()}
     builder.offered = _fill(settings, options)
     systems = list(settings.systems)
@@ -140,7 +118,6 @@ def configure(settings: RunSettings, options: Mapping[PluginOption, Any], builde
             raise PluginContractError(plugin, f"cb_configure failed: {reason}")
         builder.warn(f"cb_configure of {plugin} failed, so this run goes without it: {reason}")
         builder.hooks.leave_out(plugin)
-    parse_specs(settings)  # what plugins added as texts
     builder.offered = _fill(settings, options)
     settings.fail_fast = settings.fail_fast or settings.on_error == "raise"
     settings.select += select_examples(settings)
@@ -187,7 +164,7 @@ def build_systems(settings: RunSettings, builder: Builder) -> list[Built]:
         if built.name in systems:
             secret = "; what comes from ${…} is kept secret, and no name" * (HIDDEN in built.name)
             raise UsageError(
-                f"two systems are called {built.name!r}, so their rows could not be told apart",
+                f"two systems are called {built.name!r}, so their rows cannot be distinguished",
                 hint=f"give one of them another name: …,name=other{secret}",
             )
         systems[built.name] = built
@@ -211,7 +188,11 @@ def build_data(settings: RunSettings, builder: Builder, tokenizer: Built) -> Dat
     evaluators = [builder.build("evaluator", wanted) for wanted in named]
     is_automatic = settings.evaluators is None
     wired = [wire(one, builder, evaluators, automatic=is_automatic) for one in datasets]
-    _check_names(wired, added)
+    seen = {benchmark.name for benchmark in wired}
+    for benchmark in added:
+        if benchmark.name in seen:
+            raise UsageError(f"{benchmark.name!r} is asked for twice", hint="leave one of them out")
+        seen.add(benchmark.name)
     return Data(datasets, wired, added, [*builder.evaluators, *_find_scoring(added, builder)])
 
 
@@ -288,8 +269,7 @@ def make_record(
     data = [one.record.get("spec") if isinstance(one, StoredData) else one for one in asked]
     has_benchmarks = any(isinstance(one, Benchmark) for one in settings.datasets)
     is_by_spec = not has_benchmarks and all(isinstance(one, str | Spec) for one in data)
-    named = [redact(str(one)) for one in data] if is_by_spec else None
-    saved.environment["datasets"] = named
+    saved.environment["datasets"] = [redact(str(one)) for one in data] if is_by_spec else None
     return saved
 
 
@@ -300,18 +280,9 @@ def _find_scoring(benchmarks: Sequence[Benchmark], builder: Builder) -> list[Bui
     for benchmark in benchmarks:
         for evaluator in benchmark.evaluators:
             is_new = evaluator.record and id(evaluator.value) not in known
-            if is_new and benchmark.main_score in emits_of(evaluator):
+            if is_new and benchmark.main_score in evaluator.emits:
                 found[id(evaluator.value)] = evaluator
     return list(found.values())
-
-
-def _check_names(wired: Sequence[Benchmark], added: Sequence[Benchmark]) -> None:
-    """Refuse two benchmarks of one name."""
-    seen = {benchmark.name for benchmark in wired}
-    for benchmark in added:
-        if benchmark.name in seen:
-            raise UsageError(f"{benchmark.name!r} is asked for twice", hint="leave one of them out")
-        seen.add(benchmark.name)
 
 
 def _log_warning(message: str) -> None:

@@ -20,8 +20,7 @@ from typing import Any, Literal
 import attrs
 
 from cbcore.exceptions import CBError, UsageError
-
-__all__ = ("options_of",)
+from cbcore.specs import Spec
 
 _TYPES: dict[Any, tuple[Any, str]] = {
     int: (Integral, "int"),
@@ -71,12 +70,18 @@ class Option:
     keep_on_rescore: bool = False
     fill: bool = False
 
-    def check(self, value: Any, where: str) -> Any:
-        """The value as the setting holds it. Raises `UsageError` that names `where`."""
+    def check(self, value: Any, where: str, refuse: Callable[[str], CBError] = UsageError) -> Any:
+        """The value as the setting holds it. Refuses another with a message that names `where`."""
         try:
-            return self.convert(value)
+            if not self.many:
+                return self._convert(value)
+            # A single component may be iterable itself.
+            several = value if isinstance(value, list | tuple) else [value]
+            if self.type is str and not isinstance(value, str) and hasattr(value, "__iter__"):
+                several = value
+            return [self._convert(one) for one in several]
         except ValueError as error:
-            raise UsageError(f"{where} {error}") from None
+            raise refuse(f"{where} {error}") from None
 
     def read(self, texts: Sequence[Any], flag: str) -> Any:
         """The value of a flag. Raises `UsageError` if its texts do not make one."""
@@ -87,18 +92,8 @@ class Option:
         except ValueError as error:
             raise UsageError(f"{flag} {error}") from None
         if self.type is dict:
-            return self.check(dict(values), flag)
+            return dict(values)
         return self.check(values if self.many else values[0], flag)
-
-    def convert(self, value: Any) -> Any:
-        """As `check`. Raises ValueError with the end of the sentence."""
-        if not self.many:
-            return self._convert_one(value)
-        if self.type is str and not isinstance(value, str) and hasattr(value, "__iter__"):
-            return [self._convert_one(one) for one in value]
-        # A single component may be iterable itself.
-        several = value if isinstance(value, list | tuple) else [value]
-        return [self._convert_one(one) for one in several]
 
     def _read_text(self, text: Any) -> Any:
         if self.parse is not None or not isinstance(text, str) or self.type not in (int, float):
@@ -108,7 +103,7 @@ class Option:
         except ValueError:
             raise ValueError(f"must be {_TYPES[self.type][1]}, not {text!r}") from None
 
-    def _convert_one(self, value: Any) -> Any:
+    def _convert(self, value: Any) -> Any:
         accepted, name = _TYPES[self.type]
         is_number = self.type in (int, float, Real)
         if isinstance(value, str) and self.parse is not None and self.type is not dict:
@@ -137,9 +132,11 @@ class Setting(Option):
     - `key`: how run files call it, by default as its field; None if they cannot set it.
     - `aliases`: further flags, keys and keywords that `--help` does not show.
     - `implied`: the value of a flag that is given without one.
+    - `kind`: the kind of component that it names. Texts become specs; a system's, its stages.
     """
 
     flags: tuple[str, ...] = ()
+    kind: str = ""
     implied: str | None = None
     key: str | None = None
     aliases: tuple[str, ...] = ()
@@ -151,7 +148,7 @@ class Setting(Option):
         return tuple(alias.lstrip("-").replace("-", "_") for alias in self.aliases)
 
 
-def option(*flags: str, help: str, default: Any = None, **facts: Any) -> Any:  # noqa: A002
+def option(*flags: str, help: str = "", default: Any = None, **facts: Any) -> Any:  # noqa: A002
     """A field of an attrs class that is an option. `facts` are further attributes of `Setting`.
 
     The annotation of the field gives the type, whether there are many, and the choices. Components
@@ -175,8 +172,17 @@ def options_of(declaring: type) -> Mapping[str, Setting]:
             kind = facts.get("type", str)
             facts.setdefault("metavar", _METAVARS.get(kind))
             facts.setdefault("recorded", kind is not object)  # components have their own records
+            if named := facts.get("kind"):
+                facts["parse"] = functools.partial(parse_spec, named)
             found[field.name] = Setting(name=field.name, **facts)
     return found
+
+
+def parse_spec(kind: str, text: str) -> Any:
+    """The spec of a component of this kind; of a system, the list of its stages."""
+    if kind == "system":
+        return Spec.parse_chain(text)
+    return Spec.parse_dataset(text) if kind == "dataset" else Spec.parse(text)
 
 
 def _read_annotation(annotation: Any) -> dict[str, Any]:

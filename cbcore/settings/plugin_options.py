@@ -9,7 +9,7 @@ from cbcore import names
 from cbcore.components import Component
 from cbcore.exceptions import PluginContractError, UsageError
 from cbcore.plugins import Catalog, Plugin
-from cbcore.secrets import notice_parameters, redact_value
+from cbcore.secrets import notice, redact_value
 from cbcore.settings.options import Option, options_of, resolve_words
 from cbcore.settings.run_settings import RunSettings
 
@@ -70,7 +70,7 @@ def read_plugin_options(given: Mapping[str, Any], catalog: Catalog) -> dict[Plug
     Raises `UsageError` for a word that no plugin knows, `DuplicateNameError` for one that several
     plugins know, and the reason if a plugin may not be used.
     """
-    notice_parameters(given)
+    notice(given)
     options = {option.key: option for option in plugin_options(catalog.plugins)} if given else {}
     known = keys_by_word(options.values())
     for word in given:

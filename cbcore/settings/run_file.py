@@ -21,18 +21,26 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from cbcore.exceptions import ConfigError, UsageError
+from cbcore.exceptions import (
+    ConfigError,
+    PluginContractError,
+    UnknownComponentError,
+    UsageError,
+)
 from cbcore.files import is_address
-from cbcore.names import hint
-from cbcore.secrets import expand_variables, notice_parameters, redact_value
-from cbcore.settings.options import Option, Setting, options_of, resolve_words
+from cbcore.names import hint, is_valid
+from cbcore.secrets import expand_variables, notice, redact_value
+from cbcore.settings.options import Setting, options_of, parse_spec, resolve_words
 from cbcore.settings.run_settings import RunSettings
 from cbcore.specs import Spec, parse_output
 from cbcore.usercode import import_attribute
+
+if TYPE_CHECKING:
+    from cbcore.plugins import Catalog
 
 __all__ = ("RunFile",)
 
@@ -61,11 +69,11 @@ def read_run_file(
     `plugin_keys` are the keys of plugins' options by the words that mean them; their values are
     checked when the run is composed. Paths start at `folder`, by default the folder of the file.
     """
-    path = _find_run_file(Path(path))
+    path = _find_in_folder(Path(path))
     data = _load(path)
     if not isinstance(data, dict):
         raise ConfigError(str(path), "expected keys such as systems: and datasets:")
-    notice_parameters(data)
+    notice(data)
     reader = _Reader(str(path), path.parent if folder is None else folder)
     by_key = run_file_options()
     known = {word: option for key, option in by_key.items() for word in (key, *option.words)}
@@ -89,27 +97,37 @@ def run_file_options() -> dict[str, Setting]:
     return dict(sorted(keys.items(), key=lambda one: not (one[1].type is object and one[1].many)))
 
 
-def _find_run_file(place: Path) -> Path:
-    """The run file of a path: itself, or the one that a folder holds.
+def find_run_file(text: str, catalog: Catalog) -> tuple[Path, Path | None]:
+    """The run file of a path, or of a name that a plugin offers; then the folder of its paths."""
+    path = Path(text)
+    if path.suffix or path.exists() or not is_valid(text):
+        return path, None
+    try:
+        component = catalog.find("run_file", text)
+    except UnknownComponentError as error:
+        raise UsageError(
+            f"There is no file {text!r}, and no plugin offers a run file of this name.",
+            hint=error.hint,
+        ) from error
+    offered: object = component.load()
+    if not isinstance(offered, RunFile):
+        raise PluginContractError(component.plugin, f"{component.target} is not a RunFile")
+    return offered.path, Path()
 
-    Of several in a folder it is `cb.yaml`, or `run.yaml`. Raises `ConfigError` where that does
-    not tell which.
-    """
+
+def _find_in_folder(place: Path) -> Path:
+    """The run file of a path: itself, or in a folder cb.yaml, run.yaml, or the only YAML file."""
     if not place.is_dir():
         return place
     there = sorted(file for file in place.iterdir() if file.suffix in (".yaml", ".yml"))
     usual = [file for stem in ("cb", "run") for file in there if file.stem == stem]
     if usual or len(there) == 1:
         return (usual or there)[0]
-    if not there:
-        raise ConfigError(
-            str(place), "this folder has no run file", hint="`cb init` writes one, cb.yaml"
-        )
-    raise ConfigError(
-        str(place),
-        f"this folder has {len(there)} files that may be run files, and none is called cb.yaml",
-        hint=f"name one: {', '.join(str(file) for file in there)}",
-    )
+    reason, advice = "this folder has no run file", "write one, cb.yaml"
+    if there:
+        reason = f"this folder has {len(there)} files that may be run files, and no cb.yaml"
+        advice = f"name one: {', '.join(map(str, there))}"
+    raise ConfigError(str(place), reason, hint=advice)
 
 
 def _load(path: Path) -> Any:
@@ -185,23 +203,17 @@ class _Reader:
     path: str
     folder: Path
 
-    def read_setting(self, key: str, value: Any, option: Option) -> Any:
+    def read_setting(self, key: str, value: Any, option: Setting) -> Any:
         """The value of a key, with variables of the environment, and paths as they are from here."""
-        if option.type is object:
+        if option.kind:
             items = value if isinstance(value, list) and option.many else [value]
-            found = [self._read_spec(key, item) for item in items]
+            found = [self._read_spec(key, option.kind, item) for item in items]
             return found if option.many else found[0]
-        move: Callable[[str], str] = self._move_text
-        if option.type is Path:
-            move = self._move_path
-        elif option.name == "outputs":
+        move = self._move_path if option.type is Path else self._move_text
+        if option.name == "outputs":
             move = self._move_output
         read = self.read_value(value, move)
-        try:
-            option.convert(read)
-        except ValueError as error:
-            raise ConfigError(self.path, f"{key} {error}") from None
-        return read
+        return option.check(read, key, functools.partial(ConfigError, self.path))
 
     def read_value(self, value: Any, move: Callable[[str], str] | None = None) -> Any:
         """A value in which texts are expanded, or else moved. A variable holds no path to move."""
@@ -219,16 +231,14 @@ class _Reader:
         except UsageError as error:
             raise ConfigError(self.path, error.message, hint=error.hint) from None
 
-    def _read_spec(self, key: str, item: Any) -> Any:
+    def _read_spec(self, key: str, kind: str, item: Any) -> Any:
         """One item of a list: a string, or one string with parameters; systems may be chains.
 
         Parameters next to a chain belong to its last stage, whose `name` names the chain.
         """
         text, params = (item, {}) if isinstance(item, str) else self._read_pair(key, item)
-        if key == "systems":
-            stages = Spec.parse_chain(text)
-        else:
-            stages = [Spec.parse_dataset(text) if key == "datasets" else Spec.parse(text)]
+        parsed = parse_spec(kind, text)
+        stages = parsed if isinstance(parsed, list) else [parsed]
         last = stages[-1]
         given = {str(name).replace("-", "_"): value for name, value in params.items()}
         twice = [name for name in given if name in last.params]
@@ -245,7 +255,7 @@ class _Reader:
             )
             for stage in stages
         ]
-        return read if key == "systems" else read[0]
+        return read if isinstance(parsed, list) else read[0]
 
     def _read_pair(self, key: str, item: Any) -> tuple[str, Mapping[str, Any]]:
         """The form `name: {parameter: value}`."""
@@ -272,8 +282,6 @@ class _Reader:
 
     def _move_output(self, text: str) -> str:
         """`FORMAT=FILE`, or a file that gives the format by its suffix."""
-        if "=" not in text and ":" not in text and Path(text).suffix:
-            return self._move_path(text)
         _, file = parse_output(text)
         return text.removesuffix(file) + self._move_path(file) if file else text
 

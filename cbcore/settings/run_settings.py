@@ -77,11 +77,13 @@ class RunSettings:
 
     systems: list[Any] = option(
         *("-s", "--system"),
+        kind="system",
         help='System under test; chain with "a | b". Repeatable.',
         default=(),
     )
     datasets: list[Any] = option(
         *("-d", "--dataset"),
+        kind="dataset",
         help="Dataset by name, or the path of a .jsonl, .json, .csv or .parquet file. Repeatable.",
         default=(),
     )
@@ -101,12 +103,16 @@ class RunSettings:
     )
     evaluators: list[Any] | None = option(
         *("-e", "--evaluator"),
+        kind="evaluator",
         help="Evaluator; without it, those that apply to each dataset's tasks. Repeatable.",
     )
     metrics: list[Any] | None = option(
         *("-m", "--metric"),
+        kind="metric",
         help="Metric; without it, the automatic ones. Repeatable.",
     )
+    added_evaluators: list[Any] = option(kind="evaluator", key=None, keyword=False, default=())
+    added_metrics: list[Any] = option(kind="metric", key=None, keyword=False, default=())
     outputs: list[str] = option(
         *("-o", "--output"),
         metavar="FORMAT|FILE",
@@ -167,6 +173,7 @@ class RunSettings:
     )
     executor: Any = option(
         "--executor",
+        kind="executor",
         help="Who makes the calls, instead of threads of this process.",
     )
     repeats: int = option(
@@ -240,6 +247,7 @@ class RunSettings:
     )
     tokenizer: Any = option(
         "--tokenizer",
+        kind="tokenizer",
         help=f"How tokens are counted. Default: {DEFAULT_TOKENIZER}.",
         default=DEFAULT_TOKENIZER,
     )
@@ -261,6 +269,14 @@ class RunSettings:
         "--cluster-column",
         help="Field that names the source an example shares with others. Default: cluster.",
         keep_on_rescore=True,
+    )
+    dry_run: bool = option(
+        "--dry-run",
+        help="Show what would run, and how much is stored; call nothing.",
+        default=False,
+        key=None,
+        keyword=False,
+        recorded=False,
     )
     traceback: bool = option(
         "--traceback",
@@ -289,17 +305,17 @@ class RunSettings:
         recorded=False,
     )
     plugin_options: dict[str, Any] = attrs.Factory(dict)
-    added_evaluators: list[Any] = attrs.Factory(list)
-    added_metrics: list[Any] = attrs.Factory(list)
     select: list[Callable[[Any], bool]] = attrs.Factory(list)
     order: list[str] = attrs.Factory(list)
-    dry_run: bool = False
     run_id: str | None = None
     rescored_from: str | None = None
     argv: list[str] | None = None
     _is_frozen: bool = attrs.field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
+        self._check()
+
+    def _check(self) -> None:
         for name in options_of(type(self)):  # type: ignore[arg-type]
             setattr(self, name, getattr(self, name))  # which converts and checks it
 
@@ -312,7 +328,8 @@ class RunSettings:
         return copied
 
     def freeze(self) -> None:
-        """Allow no more changes."""
+        """Check what was added to lists, then allow no more changes."""
+        self._check()
         for field in attrs.fields(RunSettings):
             value = getattr(self, field.name)
             if isinstance(value, list):
@@ -326,17 +343,10 @@ class RunSettings:
         return self.plugin_options.get(flag.lstrip("-").replace("-", "_"))
 
     def components(self) -> Iterator[tuple[str, Any]]:
-        """Every component that is asked for, with its kind: a spec, or a ready-made object."""
-        executors = [] if self.executor is None else [self.executor]
-        for kind, wanted in (
-            ("system", self.systems),
-            ("dataset", self.datasets),
-            ("evaluator", [*(self.evaluators or ()), *self.added_evaluators]),
-            ("metric", [*(self.metrics or ()), *self.added_metrics]),
-            ("executor", executors),
-            ("tokenizer", [self.tokenizer]),
-        ):
-            yield from ((kind, one) for one in wanted)
+        """Every component that is asked for, with its kind: specs, or a ready-made object."""
+        for name, declared in options_of(RunSettings).items():
+            if declared.kind and (wanted := getattr(self, name)) is not None:
+                yield from ((declared.kind, one) for one in (wanted if declared.many else [wanted]))
 
     def record(self) -> dict[str, Any]:
         """The settings as they were given, for the result. Secrets are replaced.

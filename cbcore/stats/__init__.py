@@ -8,9 +8,9 @@ import. The formulas and their sources are in `docs/explanation/statistics.md`.
 from cbcore.stats.distributions import t_quantile, t_two_sided
 from cbcore.stats.estimates import (
     Estimate,
-    clustered_wilson,
     quantile_at,
     wilson,
+    wilson_of_clusters,
 )
 from cbcore.stats.measured import (
     CLUSTER,
@@ -19,10 +19,10 @@ from cbcore.stats.measured import (
     Units,
 )
 from cbcore.stats.paired import (
+    compare_pairs,
     difference_of,
     examples_needed,
     holm,
-    paired_test,
 )
 
 __all__ = (
@@ -31,13 +31,13 @@ __all__ = (
     "Measured",
     "Terms",
     "Units",
-    "clustered_wilson",
+    "compare_pairs",
     "difference_of",
     "examples_needed",
     "holm",
-    "paired_test",
     "quantile_at",
     "t_quantile",
     "t_two_sided",
     "wilson",
+    "wilson_of_clusters",
 )

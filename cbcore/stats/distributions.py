@@ -38,29 +38,17 @@ def t_quantile(p: float, df: float) -> float:
     low, high = 0.0, 1.0
     while t_two_sided(high, df) > 2 * p:
         low, high = high, high * 2
-    while high - low > 1e-15 * high:
-        middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        if t_two_sided(middle, df) > 2 * p:
-            low = middle
-        else:
-            high = middle
-    return -(low + high) / 2
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if t_two_sided(middle, df) > 2 * p else (low, middle)
+    return -middle
 
 
 def binomial_half_cdf(k: int, n: int) -> float:
     """The chance of at most k heads in n throws of a fair coin."""
-    if k >= n:
-        return 1.0
+    if not 0 <= k < n:
+        return float(k >= n)
     # I_½(n - k, k + 1): the sum of the terms, without adding up thousands of them.
     return incomplete_beta(n - k, k + 1, 0.5)
-
-
-def binomial_half_pmf(k: int, n: int) -> float:
-    """The chance of exactly k heads in n throws of a fair coin."""
-    log_ways = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-    return math.exp(log_ways - n * math.log(2))
 
 
 def incomplete_beta(a: float, b: float, x: float) -> float:
@@ -73,11 +61,11 @@ def incomplete_beta(a: float, b: float, x: float) -> float:
     front = math.exp(log_gammas + a * math.log(x) + b * math.log1p(-x))
     # The fraction converges fast on this side of the mean; the other side is its mirror.
     if x < (a + 1) / (a + b + 2):
-        return front * _continued_fraction(a, b, x) / a
-    return 1 - front * _continued_fraction(b, a, 1 - x) / b
+        return front * _evaluate_fraction(a, b, x) / a
+    return 1 - front * _evaluate_fraction(b, a, 1 - x) / b
 
 
-def _continued_fraction(a: float, b: float, x: float) -> float:
+def _evaluate_fraction(a: float, b: float, x: float) -> float:
     """That of the incomplete beta function, by Lentz's method (Press et al. 2007, 6.4)."""
     c = 1.0
     d = 1 / _away_from_zero(1 - (a + b) * x / (a + 1))

@@ -83,10 +83,7 @@ class Estimate:
             return None
         sums = group_sums(differences, groups)
         n = len(differences)
-        count = len(sums)
-        size = (
-            n / count
-        )  # of a pair of groups that is added: as many examples as one has on average
+        size = n / len(sums)  # an added group has as many examples as one has on average
         if not any(sums):
             if reach is None:
                 return None
@@ -103,10 +100,8 @@ class Estimate:
         value = math.fsum(sums) / total_size
         sizes = group_sums([1.0] * n, groups)
         apart = [s - value * k for s, k in zip(sums, sizes, strict=True)]
-        apart.append(extra - value * size)
-        apart.append(-extra - value * size)
-        stderr = math.sqrt(_dot(apart, apart)) / total_size
-        bounds = around(value, stderr, count - 1)
+        stderr = math.hypot(*apart, extra - value * size, extra + value * size) / total_size
+        bounds = around(value, stderr, len(sums) - 1)
         return attrs.evolve(plain, value=value, stderr=stderr, interval=bounds)
 
 
@@ -128,18 +123,16 @@ def mean_of(
     if size == 0:
         return None
     mean = _mean(values)
-    if groups is not None:
-        n_examples = size if n is None else n
-        return clustered_mean(mean, values, groups, n_examples, confidence)
-    if size == 1:
-        return Estimate(mean, None, 1)
-    deviations = [value - mean for value in values]
-    squares = _dot(deviations, deviations)
-    stderr = math.sqrt(squares / (size - 1) / size)
-    if math.isinf(squares):  # they do not fit into a float, their root does
-        stderr = math.hypot(*deviations) / math.sqrt((size - 1) * size)
-    bounds = around(mean, stderr, size - 1, confidence)
-    return Estimate(mean, stderr, size, interval=bounds, method="t")
+    sums = group_sums([value - mean for value in values], groups)
+    count = len(sums)
+    clusters = None if groups is None else count
+    n_examples = size if n is None else n
+    if count < 2:
+        return Estimate(mean, None, n_examples, clusters=clusters)
+    stderr = math.hypot(*sums) * math.sqrt(count / (count - 1)) / size
+    bounds = around(mean, stderr, count - 1, confidence)
+    method = "t" if groups is None else "t-clustered"
+    return Estimate(mean, stderr, n_examples, interval=bounds, method=method, clusters=clusters)
 
 
 def rate_of(
@@ -163,11 +156,10 @@ def rate_of(
         naive = math.sqrt(rate * (1 - rate) / size)
         z = t_quantile((1 + confidence) / 2, math.inf)
         return Estimate(rate, naive, size, interval=wilson(rate, size, z), method="wilson")
-    n_examples = size if n is None else n
-    clustered = clustered_mean(rate, values, groups, n_examples)
-    if clustered.stderr is None:
+    clustered = mean_of(values, groups, n=n)
+    if clustered is None or clustered.stderr is None:
         return clustered
-    bounds = clustered_wilson(rate, clustered, size, confidence)
+    bounds = wilson_of_clusters(rate, clustered, size, confidence)
     return attrs.evolve(clustered, interval=bounds, method="wilson-clustered")
 
 
@@ -202,14 +194,11 @@ def ratio_of(
     clusters = None if groups is None else count
     if count < 2 or x == y or not any(x):
         return Estimate(ratio, None, n_examples, clusters=clusters)
-    residuals = [a - ratio * b for a, b in zip(x, y, strict=True)]
-    spread = _dot(residuals, residuals) / (count - 1)
-    stderr = math.sqrt(spread * count) / abs(below)
+    spread = math.hypot(*(a - ratio * b for a, b in zip(x, y, strict=True)))
+    stderr = spread * math.sqrt(count / (count - 1)) / abs(below)
     lowest = min(*x, *y)
     mean_y = below / count
-    farthest = 0.0
-    if groups is None and reach is not None:
-        farthest = reach
+    farthest = (reach or 0.0) if groups is None else 0.0
     gap = _two_more(list(map(sub, x, y)), farthest)
     amount = _two_more(x, farthest)
     if gap:
@@ -226,12 +215,18 @@ def ratio_of(
         high = max(high, higher)
     if lowest >= 0 and math.isfinite(low):
         low = max(0.0, low)
-    method = "fieller"
-    if not _is_finite((low, high)):
-        method = "fieller-unbounded"
+    method = "fieller" if _is_finite((low, high)) else "fieller-unbounded"
     return Estimate(
         ratio, stderr, n_examples, interval=(low, high), method=method, clusters=clusters
     )
+
+
+def reach_of(*scores: Sequence[float]) -> float | None:
+    """How far scores can differ: 1 where all are between 0 and 1, else unknown."""
+    for some in scores:
+        if min(some) < 0 or max(some) > 1:
+            return None
+    return 1.0
 
 
 def misses_some(differences: Sequence[float]) -> bool:
@@ -262,17 +257,10 @@ def misses_some(differences: Sequence[float]) -> bool:
 def _two_more(differences: Sequence[float], reach: float = 0.0) -> float:
     """The largest difference, or the `reach`, if few are not zero; 0 if many are, or none."""
     largest = max(map(abs, differences), default=0.0)
-    most = min(MOST_FEW, len(differences) // 2)
-    n_moved = 0
-    for difference in differences:
-        # Equal values may differ by their rounding errors.
-        if abs(difference) > 1e-12 * largest:
-            n_moved += 1
-            if n_moved > most:
-                return 0.0
-    if n_moved == 0:
-        return 0.0
-    return max(largest, reach)
+    # Equal values may differ by their rounding errors.
+    n_moved = sum(abs(difference) > 1e-12 * largest for difference in differences)
+    is_few = 0 < n_moved <= min(MOST_FEW, len(differences) // 2)
+    return max(largest, reach) if is_few else 0.0
 
 
 def around(
@@ -297,7 +285,7 @@ def wilson(rate: float, n: float, z: float | None = None) -> tuple[float, float]
     return max(0.0, low), min(1.0, high)
 
 
-def clustered_wilson(
+def wilson_of_clusters(
     rate: float, seen: Estimate, size: int, confidence: float = CONFIDENCE
 ) -> tuple[float, float]:
     """Wilson's interval around a rate, of zeros and ones in clusters, which are `seen`.
@@ -339,23 +327,6 @@ def group_sums(values: Sequence[float], groups: Sequence[Hashable] | None) -> li
     return list(by_group.values())
 
 
-def clustered_mean(
-    mean: float,
-    values: Sequence[float],
-    groups: Sequence[Hashable],
-    n: int,
-    confidence: float = CONFIDENCE,
-) -> Estimate:
-    sums = group_sums([value - mean for value in values], groups)
-    count = len(sums)
-    if count < 2:
-        return Estimate(mean, None, n, clusters=count)
-    variance = _dot(sums, sums) * count / (count - 1) / len(values) ** 2
-    stderr = math.sqrt(variance)
-    bounds = around(mean, stderr, count - 1, confidence)
-    return Estimate(mean, stderr, n, interval=bounds, method="t-clustered", clusters=count)
-
-
 def _jackknife(x: Sequence[float], y: Sequence[float], confidence: float) -> tuple[float, float]:
     """Around a ratio of sums, by how far it moves without each unit; all `y` are positive."""
     n = len(x)
@@ -363,8 +334,7 @@ def _jackknife(x: Sequence[float], y: Sequence[float], confidence: float) -> tup
     below = math.fsum(y)
     without = [(above - a) / (below - b) for a, b in zip(x, y, strict=True)]
     middle = math.fsum(without) / n
-    apart = [one - middle for one in without]
-    stderr = math.sqrt(_dot(apart, apart) * (n - 1) / n)
+    stderr = math.hypot(*(one - middle for one in without)) * math.sqrt((n - 1) / n)
     return around(above / below, stderr, n - 1, confidence)
 
 
@@ -387,7 +357,7 @@ def _fieller(x: Sequence[float], y: Sequence[float], confidence: float) -> tuple
     return (half - root) / square, (half + root) / square
 
 
-def left_in(values: Sequence[float]) -> list[bool]:
+def find_present(values: Sequence[float]) -> list[bool]:
     """Which rows have a value: NaN is none."""
     return list(map(eq, values, values))  # NaN alone differs from itself
 

@@ -13,10 +13,11 @@ import attrs
 from cbcore.stats.estimates import (
     CONFIDENCE,
     Estimate,
-    left_in,
+    find_present,
     mean_of,
     rate_of,
     ratio_of,
+    reach_of,
 )
 
 if TYPE_CHECKING:
@@ -58,22 +59,15 @@ class Units:
             return cls(len(rows), keys)
         if not keys:
             keys = [(row.dataset, row.example_id, row.repeat) for row in rows]
-        groups: list[Hashable] = []
-        for position, key in enumerate(keys):
-            dataset, example_id, _ = key
-            if position in clusters:
-                groups.append((dataset, clusters[position]))
-            elif repeated:
-                groups.append((dataset, example_id))
-            else:
-                groups.append(key)
+        groups: list[Hashable] = [
+            (key[0], clusters[i]) if i in clusters else key[:2] if repeated else key
+            for i, key in enumerate(keys)
+        ]
         return cls(len(rows), keys, groups, bool(clusters)).at(range(len(rows)))
 
     def at(self, positions: Sequence[int]) -> Units:
         """The rows at these positions, in this order."""
-        keys: Sequence[tuple[str, str | int, int]] = ()
-        if self.keys:
-            keys = [self.keys[i] for i in positions]
+        keys = [self.keys[i] for i in positions] if self.keys else ()
         if self.groups is None:
             return Units(len(positions), keys)
         groups = [self.groups[i] for i in positions]
@@ -95,12 +89,12 @@ Better: TypeAlias = Literal["higher", "lower"] | None
 """Which values are better. None means that no system is best by them."""
 
 Kind: TypeAlias = Literal["score", "rate", "amount"]
-"""What values can be: a score that is between 0 and 1 wherever all are, 0 or 1, or not negative."""
+"""The kinds of values: a score that is between 0 and 1 wherever all are, 0 or 1, or not negative."""
 
 
 @attrs.frozen(eq=False, repr=False, slots=False)
 class Terms:
-    """What each row of a system adds to a value, in the order of the rows; NaN where nothing.
+    """The amounts that the rows of a system add to a value, in their order; NaN for none.
 
     The value is Σ x / Σ y over the rows that count, which are those whose x is not NaN. Without
     `y` it is the mean of x, and `kind` says what x can be; with `y`, whether both are scores.
@@ -116,16 +110,12 @@ class Terms:
     def at(self, positions: Sequence[int]) -> Terms:
         """The terms at these positions, in this order."""
         x = [self.x[i] for i in positions]
-        y = None
-        if self.y is not None:
-            y = [self.y[i] for i in positions]
+        y = None if self.y is None else [self.y[i] for i in positions]
         return attrs.evolve(self, x=x, y=y, positions=None)
 
     def units(self, all_rows: Units) -> Units:
         """Of all rows of the system, those that there are terms for."""
-        units = all_rows
-        if self.positions is not None:
-            units = all_rows.at(self.positions)
+        units = all_rows if self.positions is None else all_rows.at(self.positions)
         if units.n_rows != len(self.x):
             raise ValueError(f"{len(self.x)} terms were given for {units.n_rows} rows")
         return units
@@ -133,19 +123,19 @@ class Terms:
     @functools.cached_property
     def mask(self) -> Sequence[bool] | None:
         """Which rows count; None if all do."""
-        mask = left_in(self.x)
+        mask = find_present(self.x)
         return None if all(mask) else mask
 
-    def counted(self, values: Sequence[Any]) -> Sequence[Any]:
+    def select(self, values: Sequence[Any]) -> Sequence[Any]:
         """Of one value for each row, those of the rows that count."""
         return values if self.mask is None else list(compress(values, self.mask))
 
     def value(self) -> float:
-        """What they amount to; NaN of nothing."""
-        x = self.counted(self.x)
+        """The value of the terms; NaN without terms."""
+        x = self.select(self.x)
         if self.y is None:
             return math.fsum(x) / len(x) if x else math.nan
-        below = math.fsum(self.counted(self.y))
+        below = math.fsum(self.select(self.y))
         return math.fsum(x) / below if below else math.nan
 
     def estimate(
@@ -156,8 +146,8 @@ class Terms:
         if units is not None:
             units = self.units(units)
             if units.groups is not None:
-                groups = self.counted(units.groups)
-                n = n_questions(units, self.counted(range(units.n_rows)))
+                groups = self.select(units.groups)
+                n = n_questions(units, self.select(range(units.n_rows)))
         return self.estimate_grouped(groups, n, confidence)
 
     def estimate_grouped(
@@ -166,15 +156,11 @@ class Terms:
         n: int | None = None,
         confidence: float = CONFIDENCE,
     ) -> Estimate | None:
-        """As `estimate`: the groups are those of the rows that count, which are `n` examples."""
-        x = self.counted(self.x)
+        """The same as `estimate`, for rows in `groups`, which are `n` examples. Only rows that count."""
+        x = self.select(self.x)
         if self.y is not None:
-            below = self.counted(self.y)
-            reach = None
-            if self.kind == "score" and x:
-                amounts = [*x, *below]
-                if min(amounts) >= 0 and max(amounts) <= 1:
-                    reach = 1.0
+            below = self.select(self.y)
+            reach = reach_of(x, below) if self.kind == "score" and x else None
             return ratio_of(x, below, groups, n=n, reach=reach, confidence=confidence)
         if self.kind == "rate" or (self.kind == "score" and set(x) <= {0.0, 1.0}):
             return rate_of(x, groups, n=n, confidence=confidence)

@@ -9,21 +9,17 @@ from operator import sub
 
 import attrs
 
-from cbcore.stats.distributions import (
-    binomial_half_cdf,
-    binomial_half_pmf,
-    t_quantile,
-    t_two_sided,
-)
+from cbcore.stats.distributions import binomial_half_cdf, t_quantile, t_two_sided
 from cbcore.stats.estimates import (
     CONFIDENCE,
     MOST_FEW,
     Estimate,
     around,
+    find_present,
     group_sums,
-    left_in,
     mean_of,
     misses_some,
+    reach_of,
 )
 from cbcore.stats.measured import Terms, Units, n_questions
 
@@ -56,6 +52,11 @@ class Difference:
         """How many independent units were paired: clusters, or else examples."""
         return self.n if self.clusters is None else self.clusters
 
+    @property
+    def n_differ(self) -> int:
+        """The number of examples with another value."""
+        return self.wins + self.losses
+
 
 def difference_of(
     first: Terms,
@@ -70,7 +71,7 @@ def difference_of(
     """
     raw = list(map(sub, first.x, second.x))  # NaN where either is
     positions: Sequence[int] = range(len(raw))
-    mask = left_in(raw)
+    mask = find_present(raw)
     if not all(mask):
         positions = list(compress(positions, mask))
         raw = list(compress(raw, mask))
@@ -104,7 +105,7 @@ def difference_of(
         bounds = low, high
     p_value = test = unseen = None
     if estimate.is_testable:
-        p_value, test = paired_test(raw, groups, reach=reach)
+        p_value, test = compare_pairs(raw, groups, reach=reach)
     if misses_some(group_sums(raw, groups)):
         n_units = estimate.clusters or n
         # A larger share would show up in 95 of 100 samples: about 3/n.
@@ -176,21 +177,13 @@ def _mean_by_question(
     return mean(first), mean(second), list(group_of.values())
 
 
-def reach_of(*scores: Sequence[float]) -> float | None:
-    """How far scores can differ: 1 where all are between 0 and 1, else unknown."""
-    for some in scores:
-        if min(some) < 0 or max(some) > 1:
-            return None
-    return 1.0
-
-
 def _t_test(value: float, stderr: float, df: float) -> float:
     if stderr == 0:
         return 1.0 if value == 0 else 0.0
     return t_two_sided(value / stderr, df)
 
 
-def paired_test(
+def compare_pairs(
     differences: Sequence[float],
     groups: Sequence[Hashable] | None = None,
     *,
@@ -219,7 +212,7 @@ def paired_test(
             return p_value, test
     elif len(moved) <= MOST_FEW:
         test = "sign-flips"
-        p_value = _enumerated(moved)
+        p_value = _try_all_signs(moved)
     else:
         test = "t"
         mean = mean_of(sums)
@@ -234,7 +227,7 @@ def paired_test(
     return p_value, test
 
 
-def _enumerated(moved: Sequence[float]) -> float:
+def _try_all_signs(moved: Sequence[float]) -> float:
     observed = abs(math.fsum(moved)) * (1 - 1e-12)
     sums = [abs(moved[0])]  # by symmetry, its other sign gives the same sums
     for size in moved[1:]:
@@ -244,12 +237,9 @@ def _enumerated(moved: Sequence[float]) -> float:
 
 def mcnemar_mid_p(gained: int, lost: int) -> float:
     """McNemar's mid-p for so many examples that changed each way; two-sided, 1 without any."""
-    n = gained + lost
-    fewer = min(gained, lost)
-    if n == 0:
-        return 1.0
-    p_value = 2 * binomial_half_cdf(fewer, n) - binomial_half_pmf(fewer, n)
-    return min(1.0, p_value)
+    n, fewer = gained + lost, min(gained, lost)
+    # Half of the chance of exactly this outcome counts, on both sides.
+    return min(1.0, binomial_half_cdf(fewer, n) + binomial_half_cdf(fewer - 1, n))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cbcore.boundary import contained
@@ -17,17 +18,7 @@ if TYPE_CHECKING:
     from cbcore.run.runner import Runner
     from cbcore.run.scorers import Scorer
 
-_PUT_EXAMPLE = """INSERT INTO examples VALUES (?, ?, ?) ON CONFLICT (example_key)
-DO UPDATE SET content=excluded.content, checksum=excluded.checksum
-WHERE content IS NOT excluded.content"""
-_PUT_OUTPUT = """INSERT OR REPLACE INTO outputs
-(system_key, example_key, repeat, output, output_key, latency_s, run_id, checksum)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
-_PUT_SCORES = "INSERT OR REPLACE INTO scores VALUES (?, ?, ?, ?, ?)"
-_FIND_OUTPUTS = """SELECT example_key, repeat, output, checksum, latency_s, output_key, run_id
-FROM outputs WHERE system_key=? AND example_key IN ({})"""
-_FIND_SCORES = """SELECT output_key, scores, checksum, run_id FROM scores
-WHERE evaluator_key=? AND output_key IN ({})"""
+_KEYS = {"outputs": ("system_key", "example_key"), "scores": ("evaluator_key", "output_key")}
 
 
 class Cache:
@@ -45,8 +36,8 @@ class Cache:
         self._run_id = run.run_id
         self._warn = run.warn
         self._only_from = run.run_id if run.settings.fresh else None
-        self._is_read = key is not None
-        self._is_checked = self._has_warned = False
+        self._has_key = key is not None
+        self._has_warned = False
 
     # -- the driver ----------------------------------------------------------------------------
 
@@ -63,15 +54,21 @@ class Cache:
         if self.has_outputs and (key := _key_of_repeats(attempt)) is not None:
             self._find_scores({key: [attempt]}, scorers)
 
-    @property
+    @functools.cached_property
     def has_outputs(self) -> bool:
         """Whether outputs of the system can be reused. The first look waits for earlier writes."""
-        if self._is_read and not self._is_checked:
-            self._store.flush()
-            query = "SELECT 1 FROM outputs WHERE system_key=? LIMIT 1"
-            self._is_read = bool(self._store.reader.query(query, (self.system_key,)))
-        self._is_checked = True
-        return self._is_read
+        self._store.flush()
+        query = "SELECT 1 FROM outputs WHERE system_key=? LIMIT 1"
+        return self._has_key and bool(self._store.reader.query(query, (self.system_key,)))
+
+    def _find(self, table: str, key: Any, keys: Collection[str]) -> Iterator[Any]:
+        """The rows of a table with these keys, but for those that this run may not use."""
+        first, second = _KEYS[table]
+        marks = ", ".join("?" * len(keys))
+        query = f"SELECT * FROM {table} WHERE {first}=? AND {second} IN ({marks})"  # noqa: S608
+        for found in self._store.reader.query(query, (key, *keys)):
+            if self._only_from in (None, found[-3]):
+                yield found
 
     def _find_outputs(self, attempts: Sequence[Attempt]) -> dict[str, list[Attempt]]:
         """Fill in outputs. Returns the attempts that have one, by the key of the output."""
@@ -80,19 +77,14 @@ class Cache:
             if attempt.needs_call and attempt.example.key:
                 wanted.setdefault((attempt.example.key, attempt.repeat), []).append(attempt)
         found: dict[str, list[Attempt]] = {}
-        reader = self._store.reader
-        keys = list({key for key, _ in wanted})
-        query = _FIND_OUTPUTS.format(", ".join("?" * len(keys)))
-        for key, repeat, *stored in reader.query(query, (self.system_key, *keys)):
-            output, known, latency_s, output_key, run_id = stored
-            if self._only_from not in (None, run_id):
-                continue
+        for _, key, repeat, output_key, latency_s, run_id, *column in self._find(
+            "outputs", self.system_key, {key for key, _ in wanted}
+        ):
             for attempt in wanted.get((key, repeat), ()):
-                value = reader.read(output, known)
-                if isinstance(value, dict) and isinstance(latency_s, float):
-                    attempt.output, attempt.latency_s = value, latency_s
+                output = self._store.reader.read(*column)
+                if isinstance(output, dict) and isinstance(latency_s, float):
+                    attempt.output, attempt.latency_s, attempt.is_cached = output, latency_s, True
                     attempt.system_key, attempt.output_key = self.system_key, output_key
-                    attempt.is_cached = True
                     found.setdefault(output_key, []).append(attempt)
                     self.sources.add(run_id)
         return found
@@ -101,16 +93,13 @@ class Cache:
         self, attempts: Mapping[str, Sequence[Attempt]], scorers: Sequence[Scorer]
     ) -> None:
         """Fill in the scores of attempts, which are given by the keys of their outputs."""
-        reader = self._store.reader
-        query = _FIND_SCORES.format(", ".join("?" * len(attempts)))
         for scorer in scorers:
-            for key, text, known, run_id in reader.query(query, (scorer.key, *attempts)):
-                is_wanted = self._only_from in (None, run_id)
-                scores = reader.read(text, known) if is_wanted else None
+            for _, output_key, _, *column in self._find("scores", scorer.key, attempts):
+                scores = self._store.reader.read(*column)
                 if isinstance(scores, list) and len(scores) == 2:
                     scores = Scored(scores[0], {}, scores[1])
                 if isinstance(scores, dict | Scored):
-                    for attempt in attempts[key]:
+                    for attempt in attempts[output_key]:
                         attempt.scores[scorer] = scores
 
     def _put_example(self, attempt: Attempt) -> None:
@@ -119,14 +108,11 @@ class Cache:
             if example.data:
                 self._tell(f"example {example.id!r} is not plain data")
             return
-        content, data = example.content, example.data
+        data, content = _redact(example.data, example.content)
         example.content = b""  # stored: it need not wait in memory
-        if shows_secret(content):
-            data = hide(from_json(content))
-            content = to_json(data, sort_keys=True)
         with contained() as storing:
             text = self._store.encode(data, content)
-            self._store.put(_PUT_EXAMPLE, (example.key, text, checksum(text)))
+            self._store.put_row("examples", example.key, text, checksum(text))
         if storing.error is not None:
             self._tell(f"example {example.id!r} ({storing.reason})")
 
@@ -146,16 +132,15 @@ class Cache:
                 system_key = f"run:{self._run_id}:{system_key}"
                 output = to_json_safe(output)
                 data = to_json(output)
-            if shows_secret(data):
-                # The row is made of what is stored, so that a resumed run has the same.
-                output = attempt.output = hide(from_json(data))
-                data = to_json(output)
-            text = self._store.encode(output, data)
+            plain, data = _redact(output, data)
+            if plain is not output:  # the row has what is stored, as that of a resumed run
+                attempt.output = plain
+            text = self._store.encode(plain, data)
             attempt.system_key = system_key
-            attempt.output_key = digest(example.key.encode(), data)
-            key = (system_key, example.key, attempt.repeat)
-            facts = (attempt.output_key, attempt.latency_s, self._run_id, checksum(text))
-            self._store.put(_PUT_OUTPUT, (*key, text, *facts))
+            attempt.output_key = digest(example.key.encode(), text.encode())
+            key = (system_key, example.key, attempt.repeat, attempt.output_key)
+            facts = (attempt.latency_s, self._run_id, text, checksum(text))
+            self._store.put_row("outputs", *key, *facts)
         if storing.error is not None:
             problem = f"({storing.reason})"
         if problem:
@@ -164,22 +149,20 @@ class Cache:
     def put_scores(self, attempt: Attempt, scorer: Scorer, scores: Any) -> None:
         """Store what an evaluator returned. What is missing or no number is asked again."""
         key = _key_of_repeats(attempt) if scorer.is_of_repeats else attempt.output_key
-        if key is None or scorer.key is None:
+        details: Mapping[str, Any] = {}
+        if type(scores) is Scored and not scores.missing:
+            details, scores = {**scores.details, **scores.cost}, scores.scores
+        if key is None or scorer.key is None or type(scores) is not dict:
             return
         with contained():  # the row says what is wrong with other people's objects
-            details: Mapping[str, Any] = {}
-            if type(scores) is Scored and not scores.missing:
-                details = {**scores.details, **scores.cost}
-                scores = dict(scores.scores)
             data = to_json(scores)
-            if type(scores) is not dict or b"null" in data:  # which JSON makes of NaN
+            if b"null" in data:  # which JSON makes of NaN
                 return
             if details:
-                data = to_json([scores, to_json_safe(dict(details))])
-            if shows_secret(data):
-                data = to_json(hide(from_json(data)))
-            text = data.decode()
-            self._store.put(_PUT_SCORES, (scorer.key, key, text, self._run_id, checksum(text)))
+                data = to_json([scores, to_json_safe(details)])
+            text = _redact(scores, data)[1].decode()
+            facts = (self._run_id, text, checksum(text))
+            self._store.put_row("scores", scorer.key, key, *facts)
 
     def _tell(self, reason: str) -> None:
         """Report once what is not stored."""
@@ -187,6 +170,14 @@ class Cache:
             self._has_warned = True
             with contained():  # standard error may be full or gone
                 self._warn(f"Not stored: {reason}.")
+
+
+def _redact(value: Any, data: bytes) -> tuple[Any, bytes]:
+    """A value and its JSON, without secrets."""
+    if shows_secret(data):
+        value = hide(from_json(data))
+        data = to_json(value)
+    return value, data
 
 
 def _key_of_repeats(attempt: Attempt) -> str | None:

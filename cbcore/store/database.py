@@ -6,7 +6,7 @@ that reads SQLite may read them, also while a run is going on.
 
 from __future__ import annotations
 
-import os
+import functools
 import sqlite3
 import threading
 import time
@@ -43,31 +43,36 @@ CREATE TABLE runs (run_id TEXT PRIMARY KEY, started TEXT NOT NULL, ended TEXT,
 CREATE TABLE texts (text_key TEXT PRIMARY KEY, -- a digest of the content
   content TEXT NOT NULL);
 CREATE TABLE examples (example_key TEXT PRIMARY KEY, -- a digest of the content
-  content TEXT NOT NULL, checksum INTEGER NOT NULL);
+  content TEXT NOT NULL, -- JSON
+  checksum INTEGER NOT NULL);
 CREATE TABLE outputs (system_key TEXT NOT NULL, example_key TEXT NOT NULL, repeat INTEGER NOT NULL,
-  output TEXT NOT NULL, -- JSON
   output_key TEXT NOT NULL, -- a digest of the example's key and the output
-  latency_s REAL NOT NULL, run_id TEXT NOT NULL, checksum INTEGER NOT NULL,
-  created TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now')),
+  latency_s REAL NOT NULL, run_id TEXT NOT NULL,
+  output TEXT NOT NULL, -- JSON
+  checksum INTEGER NOT NULL,
   PRIMARY KEY (system_key, example_key, repeat));
-CREATE TABLE scores (evaluator_key TEXT NOT NULL, output_key TEXT NOT NULL,
+CREATE TABLE scores (evaluator_key TEXT NOT NULL, output_key TEXT NOT NULL, run_id TEXT NOT NULL,
   scores TEXT NOT NULL, -- JSON: scores, details and cost
-  run_id TEXT NOT NULL, checksum INTEGER NOT NULL,
+  checksum INTEGER NOT NULL,
   PRIMARY KEY (evaluator_key, output_key));
-CREATE TABLE rows (run_id TEXT NOT NULL, system TEXT NOT NULL, position INTEGER NOT NULL,
-  dataset TEXT NOT NULL, example_id TEXT NOT NULL,
-  id_is_integer INTEGER NOT NULL, -- 1 if the id is a number
-  repeat INTEGER NOT NULL, system_key TEXT, example_key TEXT, output_key TEXT,
+CREATE TABLE rows (run_id TEXT NOT NULL, system_key TEXT, output_key TEXT,
+  system TEXT NOT NULL, example_id TEXT NOT NULL,
   scores TEXT NOT NULL, -- JSON: score by name
+  input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
+  metadata TEXT NOT NULL, -- JSON
+  latency_s REAL NOT NULL, dataset TEXT NOT NULL, error TEXT,
   missing TEXT NOT NULL, -- JSON: reason by name of the score
-  error TEXT, response TEXT, input_tokens INTEGER, output_tokens INTEGER, response_tokens INTEGER,
-  latency_s REAL, cached INTEGER NOT NULL, metadata TEXT NOT NULL, checksum INTEGER NOT NULL,
+  response TEXT, response_tokens INTEGER NOT NULL, repeat INTEGER NOT NULL,
+  cached INTEGER NOT NULL, example_key TEXT NOT NULL, position INTEGER NOT NULL,
+  id_is_integer INTEGER NOT NULL, -- 1 if the id is a number
+  checksum INTEGER NOT NULL, -- of the columns from system on
   PRIMARY KEY (run_id, system, position))
 """
 
 LONG_TEXT = 4096
 """Texts of more characters are stored once, in `texts`, however often they occur."""
 
+_PIECE = 1_000_000
 _MOST_PENDING = 10_000
 _MOST_CHARACTERS = 64_000_000
 _MANY = 200
@@ -76,7 +81,7 @@ _PAUSE_S = 0.05
 _LOCK_WAIT_S = 60.0
 _LOCK_RETRY_S = 0.01
 _LARGEST_VALUE = 900_000_000
-"""Characters of a value at most; SQLite refuses a billion bytes, and with them the whole batch."""
+"""Bytes of a value at most; SQLite refuses a billion, and with them the whole batch."""
 _PUT_TEXT = """INSERT INTO texts VALUES (?, ?) ON CONFLICT (text_key)
 DO UPDATE SET content=excluded.content WHERE content IS NOT excluded.content"""
 
@@ -103,14 +108,14 @@ class Reader:
             raise describe_failure(self.path, "read", error) from error
 
     def read(self, text: Any, known: Any) -> Any:
-        """The value that `Store.encode` wrote with this checksum; None if it is damaged or absent."""
-        if isinstance(text, str) and checksum(text) == known:
-            with contained():
+        """The data that `Store.encode` wrote with this checksum; None if it is damaged or absent."""
+        with contained():  # it may be anything but a text
+            if checksum(text) == known:
                 return self.decode(text)
         return None
 
     def decode(self, text: str) -> Any:
-        """The value that `Store.encode` wrote. Raises ValueError if it is missing or damaged."""
+        """The data that `Store.encode` wrote. Raises ValueError if it is damaged."""
         value = from_json(text.encode("utf-8", "replace"))
         return self._unpack(value) if '"$' in text else value
 
@@ -120,21 +125,14 @@ class Reader:
         if not isinstance(value, dict):
             return value
         if value.keys() == {"$text"}:
-            return self.read_text(value["$text"])
+            key = value["$text"]
+            for (content,) in self.query("SELECT content FROM texts WHERE text_key=?", (key,)):
+                if is_text(key, content):
+                    return content
+            raise ValueError(f"the text {key} is missing or damaged")
         if value.keys() == {"$dict"} and isinstance(value["$dict"], dict):
             value = value["$dict"]
         return {key: self._unpack(item) for key, item in value.items()}
-
-    def read_text(self, key: str) -> str:
-        """A long text. Raises ValueError if it is missing or damaged."""
-        for (content,) in self.query("SELECT content FROM texts WHERE text_key=?", (key,)):
-            if is_text(key, content):
-                return str(content)
-        raise ValueError(f"the text {key} is missing or damaged")
-
-    def close(self) -> None:
-        with self.lock:
-            self.connection.close()
 
 
 class Store:
@@ -155,10 +153,14 @@ class Store:
             self.reader = open_reader(self.path)
             return
         try:
-            if self.path is None:
-                connection, self._connection = _connect_to_temporary()
+            if self.path is not None:
+                self._connection, connection = open_database(self.path), _connect(str(self.path))
             else:
-                connection, self._connection = open_database(self.path), _connect(str(self.path))
+                import tempfile
+
+                with tempfile.TemporaryDirectory(prefix="cb-rows-") as unnamed:
+                    path = Path(unnamed, FILE_NAME)
+                    self._connection, connection = open_database(path), open_database(path)
         except (OSError, sqlite3.Error) as error:
             raise describe_failure(self.path, "opened", error) from error
         self.reader = Reader(connection, self.path)
@@ -167,40 +169,46 @@ class Store:
 
     # -- any thread ----------------------------------------------------------------------------
 
+    def put_row(self, table: str, *values: Any) -> None:
+        """Queue a row of a table, in the place of the one that has its key."""
+        self.put(_write_insert(table, len(values)), values)
+
     def put(self, statement: str, values: tuple[Any, ...]) -> None:
         """Queue a write."""
         if not self._is_closed:
             self._queue.put((statement, values))
-
-    def put_text(self, text: str) -> dict[str, str]:
-        """Store a long text once. Returns what stands for it in JSON."""
-        key = digest(text.encode())
-        if key not in self._known_texts:
-            self._known_texts.add(key)
-            self._n_pending_characters += len(text)
-            self.put(_PUT_TEXT, (key, text))
-        return {"$text": key}
 
     def encode(self, value: Any, data: bytes | None = None) -> str:
         """Plain data as JSON in which long texts are `{"$text": key}`; `data` is its JSON as it is.
 
         Raises TypeError for other data, and ValueError if it is too large.
         """
-        text = (to_json(value) if data is None else data).decode()
-        if len(text) > _LARGEST_VALUE:
-            raise ValueError(f"it has {len(text):,} characters")
-        if len(text) <= LONG_TEXT and '"$' not in text:
-            return text
-        return to_json(self._pack(value)).decode()
+        data = to_json(value) if data is None else data
+        if len(data) > LONG_TEXT or b'"$' in data:
+            if len(data) > _LARGEST_VALUE:
+                raise ValueError(f"it has {len(data):,} bytes")
+            data = to_json(self._pack(value))
+        return data.decode()
 
     def _pack(self, value: Any) -> Any:
         if isinstance(value, str):
-            is_long = len(value) > LONG_TEXT and make_valid(value) == value
-            return self.put_text(value) if is_long else value
+            return self.put_text(value) if len(value) > LONG_TEXT else value
         if isinstance(value, dict):
             packed = {key: self._pack(item) for key, item in value.items()}
             return {"$dict": packed} if packed.keys() & {"$text", "$dict"} else packed
         return [self._pack(item) for item in value] if isinstance(value, list | tuple) else value
+
+    def put_text(self, text: str) -> Any:
+        """Store a long text once. Returns what stands for it in JSON: itself if it is not valid."""
+        try:
+            key = digest_text(text)
+        except UnicodeEncodeError:
+            return text
+        if key not in self._known_texts:
+            self._known_texts.add(key)
+            self._n_pending_characters += len(text)
+            self.put(_PUT_TEXT, (key, text))
+        return {"$text": key}
 
     # -- the driver ----------------------------------------------------------------------------
 
@@ -221,7 +229,6 @@ class Store:
 
     def close(self) -> None:
         """Write what was put, and end the writer. Raises `StoreError` if it could not be written."""
-        self.flush()
         if not self._is_closed:
             self._is_closed = True
             self._queue.put(None)
@@ -232,29 +239,31 @@ class Store:
 
     def _write(self) -> None:
         batch: list[Any] = []
-        while None not in batch[-1:]:
+        while None not in batch:
             batch = [self._queue.get()]
             while len(batch) < _MOST_PENDING and not self._queue.empty():
                 batch.append(self._queue.get())
-            writes = [item for item in batch if isinstance(item, tuple)]
+            writes: dict[str, list[Any]] = {}
+            waiting = []
+            for item in batch:
+                if isinstance(item, tuple):
+                    writes.setdefault(item[0], []).append(item[1])
+                elif item is not None:
+                    waiting.append(item)
             if writes and self.failure is None:
                 self._commit(writes)
-            waiting = [item for item in batch if isinstance(item, threading.Event)]
             for event in waiting:
                 event.set()
-            if len(writes) > _MANY and not waiting and self._queue.qsize() < _MOST_PENDING // 4:
+            if len(batch) > _MANY and not waiting and self._queue.qsize() < _MOST_PENDING // 4:
                 time.sleep(_PAUSE_S)
         self._connection.close()
 
-    def _commit(self, writes: list[tuple[str, Any]]) -> None:
+    def _commit(self, writes: dict[str, list[Any]]) -> None:
         """Write all of it or nothing. After a failure nothing more is written."""
-        by_statement: dict[str, list[Any]] = {}
-        for statement, values in writes:
-            by_statement.setdefault(statement, []).append(values)
         database = self._connection
         try:
             database.execute("BEGIN IMMEDIATE")
-            for statement, rows in by_statement.items():
+            for statement, rows in writes.items():
                 database.executemany(statement, rows)
             database.execute("COMMIT")
         except Exception as error:  # noqa: BLE001 - the driver raises it
@@ -262,6 +271,11 @@ class Store:
             if database.in_transaction:
                 with contained():
                     database.execute("ROLLBACK")
+
+
+@functools.cache
+def _write_insert(table: str, n_values: int) -> str:
+    return f"INSERT OR REPLACE INTO {table} VALUES (?{', ?' * (n_values - 1)})"  # noqa: S608
 
 
 def find_store(folder: str | Path) -> Path:
@@ -281,69 +295,43 @@ def find_store(folder: str | Path) -> Path:
 
 def open_reader(path: Path) -> Reader:
     """A store that is not changed; an empty one if there is none. Raises `StoreError`."""
-    if not path.is_file():
-        return _open_empty(path)
-    try:
-        return _open_file(path, "mode=ro")
-    except sqlite3.Error as error:
-        # A reader needs files beside the database. If their folder is read-only, nobody writes.
-        with contained():
-            return _open_file(path, "mode=ro&immutable=1")
-        raise describe_failure(path, "read", error) from error
-
-
-def _open_file(path: Path, options: str) -> Reader:
-    address = f"{path.as_uri()}?{options}"
-    connection = _connect(address, is_reader=True)
-    if _check_version(connection, path) == 0:  # another process is about to make its tables
-        return _open_empty(path)
-    connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone()
-    return Reader(connection, path, address)
-
-
-def _open_empty(path: Path) -> Reader:
+    # A reader needs files beside the database. If their folder is read-only, nobody writes.
+    addresses = [f"{path.as_uri()}?mode=ro{more}" for more in ("", "&immutable=1")]
+    failure: sqlite3.Error | None = None
+    for address in addresses if path.is_file() else ():
+        try:
+            connection = _connect(address)
+            if _check_version(connection, path) == 0:  # another process is about to make its tables
+                break
+            connection.execute("SELECT 1 FROM runs LIMIT 1").fetchone()
+            return Reader(connection, path, address)
+        except sqlite3.Error as error:
+            failure = failure or error
+    if failure is not None:
+        raise describe_failure(path, "read", failure) from failure
     connection = _connect(":memory:")
     connection.executescript(SCHEMA)
     return Reader(connection, path)
 
 
-def _connect(address: str, *, is_reader: bool = False) -> sqlite3.Connection:
+def _connect(address: str) -> sqlite3.Connection:
     connection = sqlite3.connect(
         address, timeout=_LOCK_WAIT_S, isolation_level=None, check_same_thread=False, uri=True
     )
     # Damage is found by checksums, not by an error of the whole store.
     connection.text_factory = lambda content: content.decode("utf-8", "replace")
-    if not is_reader:
-        connection.execute("PRAGMA synchronous=NORMAL")
-        connection.execute("PRAGMA cache_size=-32000")
-        connection.execute("PRAGMA wal_autocheckpoint=16000")
     return connection
 
 
-def _connect_to_temporary() -> tuple[sqlite3.Connection, sqlite3.Connection]:
-    """A file of SQLite's own would not do: when the disk is full, it cannot even be read."""
-    import tempfile
-
-    number, path = tempfile.mkstemp(prefix="cb-rows-")
-    os.close(number)
-    try:
-        connections = _connect(path), _connect(path)
-        for connection in connections:
-            connection.execute("PRAGMA journal_mode=MEMORY")
-            connection.execute("PRAGMA synchronous=OFF")
-        connection.executescript(SCHEMA)
-    finally:
-        Path(path).unlink()
-    return connections
-
-
 def open_database(path: Path) -> sqlite3.Connection:
-    """A connection to a store, which is created if there is none.
+    """A connection that writes to a store, which is created if there is none.
 
     Several processes may do so at once, and the change to WAL does not wait.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     connection = _connect(str(path))
+    for pragma in ("synchronous=NORMAL", "cache_size=-32000", "wal_autocheckpoint=16000"):
+        connection.execute(f"PRAGMA {pragma}")
     end = time.monotonic() + _LOCK_WAIT_S
     while True:
         try:
@@ -379,7 +367,6 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> int:
 def describe_failure(path: Path | None, verb: str, error: Exception) -> StoreError:
     """The error for a store that cannot be opened, read or written."""
     text = str(error)
-    where = path or "in the temporary folder"
     hint = "Name another folder with --cache-dir."
     if "full" in text or "I/O error" in text:
         hint = "Free some space and run the command again: what was stored before is reused."
@@ -388,18 +375,21 @@ def describe_failure(path: Path | None, verb: str, error: Exception) -> StoreErr
         text, hint = "there is not enough memory", "Give the process more memory (ulimit -v)."
     elif "not a database" in text or "malformed" in text:
         hint = f"Move {path} away, or name another folder with --cache-dir."
+    where = path or "in the temporary folder"
     return StoreError(f"The store {where} cannot be {verb}: {text}.", hint=hint)
 
 
 def digest(*parts: bytes) -> str:
     """A digest of JSON texts and keys, none of which has a null byte."""
-    return blake2b(b"\0".join(parts), digest_size=16).hexdigest()
+    hasher = blake2b(parts[0], digest_size=16)
+    for part in parts[1:]:
+        hasher.update(b"\0")
+        hasher.update(part)
+    return hasher.hexdigest()
 
 
 def checksum(*values: Any) -> int:
     """A checksum of what SQLite holds: texts and numbers."""
-    if len(values) == 1:
-        return crc32(values[0].encode("utf-8", "replace"))
     return crc32(to_json(values))
 
 
@@ -408,9 +398,17 @@ def make_valid(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
+def digest_text(text: str) -> str:
+    """The key of a long text, of which no whole copy is made. Raises UnicodeEncodeError."""
+    hasher = blake2b(digest_size=16)
+    for start in range(0, len(text), _PIECE):
+        hasher.update(text[start : start + _PIECE].encode())
+    return hasher.hexdigest()
+
+
 def is_text(key: str, content: Any) -> bool:
     """Whether a content of the table `texts` is that of its key."""
-    return isinstance(content, str) and digest(content.encode("utf-8", "replace")) == key
+    return isinstance(content, str) and digest_text(content) == key
 
 
 def now() -> str:

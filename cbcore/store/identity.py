@@ -15,15 +15,14 @@ import functools
 import inspect
 import types
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from cbcore.boundary import contained
 from cbcore.chains import Chain, Renamed
-from cbcore.introspection import instance_attributes, parameters_of, type_path
+from cbcore.introspection import flatten_records, instance_attributes, parameters_of, type_path
 from cbcore.json_data import to_json
-from cbcore.records import flatten_records
 from cbcore.secrets import HIDDEN, is_secret_name, redact_credentials, redact_value
 from cbcore.store.database import digest
 from cbcore.store.own_code import (
@@ -31,13 +30,14 @@ from cbcore.store.own_code import (
     compile_facts,
     describe_code,
     file_of,
+    is_installed,
     is_own,
 )
 from cbcore.store.stand_ins import StoredSystem
 
 __all__ = ("Identities",)
 
-_SCHEME = 5
+_SCHEME = 6
 """Increased whenever keys mean something else, so that no earlier key is found."""
 _MAX_DEPTH = 8
 
@@ -53,20 +53,20 @@ class Identities:
 
         Raises `UnidentifiedError`.
         """
+        record = record or {}
         if isinstance(value, StoredSystem):
             return value.key
         if isinstance(value, Renamed):
             return self.key_of(value.system, record)
         if isinstance(value, Chain):
-            records = (record or {}).get("stages") or [None] * len(value.stages)
-            stages = [self.key_of(*pair) for pair in zip(value.stages, records, strict=True)]
+            records = record.get("stages") or [None] * len(value.stages)
+            stages = map(self.key_of, value.stages, records)
             return digest(b"chain", *map(str.encode, stages))
-        facts = find_facts(value, record or {})
-        key = digest(to_json([_SCHEME, facts], sort_keys=True))
-        _, first_key, used_facts = _used.get(id(value), (None, key, None))
-        if used_facts == facts:
-            key = first_key  # only its use has changed it
-        self._parts.append((value, record or {}, key))
+        facts = find_facts(value, record)
+        _, key, used_facts = _used.get(id(value), (None, "", None))
+        if used_facts != facts:  # not only its use has changed it
+            key = digest(to_json([_SCHEME, facts], sort_keys=True))
+        self._parts.append((value, record, key))
         return key
 
     def note_state(self) -> None:
@@ -87,30 +87,29 @@ def _forget(number: int, _: Any) -> None:
 
 def find_facts(value: Any, record: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
     """All that tells a component from another, as plain data."""
+    kind = type(value)
     facts = {
         "made_by": [record.get(name) for name in ("component", "plugin", "version")],
         "class": type_path(value),
-        "code": describe_code(type(value)),
+        "code": describe_code(kind),
         "files": _digest_files(value),
     }
     declared = getattr(value, "identity", None)
     if declared is None:
+        facts["members"] = _describe_members(kind, depth)
         facts["attributes"] = _describe_attributes(value, record, depth)
-        facts["members"] = _describe_members(type(value), depth)
         return facts
     declared = declared() if callable(declared) else declared
     facts["identity"] = describe("identity", declared, depth)
-    if new := _find_new_parameters(type(value)):
+    owner = next((base for base in kind.__mro__ if "identity" in vars(base)), kind)
+    if new := _names_of_parameters(kind) - _names_of_parameters(owner) - {"name"}:
         attributes = _describe_attributes(value, record, depth)
         facts["attributes"] = {k: v for k, v in attributes.items() if k.removeprefix("_") in new}
     return facts
 
 
-def _find_new_parameters(kind: type) -> set[str]:
-    """The parameters that the class which declares `identity` does not know, but for the name."""
-    owner = next((base for base in kind.__mro__ if "identity" in vars(base)), kind)
-    known = {parameter.name for parameter in parameters_of(owner)}
-    return {parameter.name for parameter in parameters_of(kind)} - known - {"name"}
+def _names_of_parameters(kind: type) -> set[str]:
+    return {parameter.name for parameter in parameters_of(kind)}
 
 
 def _describe_members(kind: type, depth: int) -> dict[str, Any]:
@@ -128,12 +127,9 @@ def _describe_members(kind: type, depth: int) -> dict[str, Any]:
             function = inspect.unwrap(getattr(member, "fget", member))
             key = f"{base.__qualname__}.{name}"
             if isinstance(function, types.FunctionType):
-                file = Path(file_of(function) or "none")
-                is_added = file.is_file() and not is_own(str(file))
-                if not is_added:  # by a library
-                    found = _describe_values if is_written else _describe_function
-                    described[key] = found(function, depth)
-            elif not is_written and not name.startswith("__"):
+                if not is_installed(function):  # else it was added by a library
+                    described[key] = _describe_function(function, depth)
+            elif not name.startswith("__") and not is_written:
                 with contained():  # what holds no plain data is not a setting
                     described[key] = describe(name, member, depth + 1)
     return described
@@ -145,7 +141,7 @@ def _describe_attributes(value: Any, record: Mapping[str, Any], depth: int) -> d
     A private attribute may be a client or a lock if everything that the object was made with is
     known: from a spec, or from attributes of the names of its parameters.
     """
-    parameters = {parameter.name for parameter in parameters_of(type(value))}
+    parameters = _names_of_parameters(type(value))
     is_from_spec = record.get("component") not in (None, type_path(value))
     described = dict(record.get("params") or {}) if is_from_spec else {}
     unknown = set() if is_from_spec else set(parameters)
@@ -175,10 +171,9 @@ def describe(name: str, value: Any, depth: int = 0) -> Any:
 
     A secret is described by where it comes from. Raises `UnidentifiedError`.
     """
-    if isinstance(value, str) and is_secret_name(name):
-        return redact_value(name, value)
     if isinstance(value, str):
-        return redact_credentials(str.__str__(value))
+        is_secret = is_secret_name(name)
+        return redact_value(name, value) if is_secret else redact_credentials(str.__str__(value))
     if value is None or isinstance(value, bool):
         return value
     if depth > _MAX_DEPTH:
@@ -219,41 +214,44 @@ def _describe_object(name: str, value: Any, depth: int) -> Any:
 
 
 def _describe_function(function: types.FunctionType, depth: int) -> Any:
-    """A function by its code, the values it rests on, and the own modules that it imports."""
+    """A function by its code, the own modules that it imports, and the values that it rests on:
+    its defaults, what it has taken, and the texts and numbers of its module."""
+    taken: list[Any] = [function.__defaults__, function.__kwdefaults__]
+    for cell in function.__closure__ or ():
+        with contained():  # a cell that is not set yet
+            taken.append(cell.cell_contents)
+    for name in function.__code__.co_names:
+        setting = function.__globals__.get(name)
+        if isinstance(setting, str | int | float) and not name.startswith("__"):
+            taken.append({name: setting})
     return [
         f"{function.__module__}.{function.__qualname__}",
         describe("code", compile_facts(function.__code__)),
-        describe("defaults", [function.__defaults__, function.__kwdefaults__], depth + 1),
-        _describe_values(function, depth),
+        describe(function.__name__, taken, depth + 1),
         describe_code(function),
     ]
 
 
-def _describe_values(function: types.FunctionType, depth: int) -> Any:
-    """The values that a function has taken, and the texts and numbers of its module."""
-    captured = []
-    for cell in function.__closure__ or ():
-        with contained():  # a cell that is not set yet
-            captured.append(cell.cell_contents)
-    names = [name for name in function.__code__.co_names if not name.startswith("__")]
-    found = {name: function.__globals__.get(name) for name in names}
-    settings = {k: v for k, v in found.items() if isinstance(v, str | int | float)}
-    return describe(function.__name__, [captured, settings], depth + 1)
-
-
-# -- files that a component reads --------------------------------------------------------------
-
-
 def _digest_files(value: Any) -> list[str]:
-    """Digests of the files in `identity_files`: paths and patterns, beside its class or from here."""
-    wanted = getattr(value, "identity_files", None)
-    if not wanted:
-        return []
+    """Digests of the files in `identity_files`: paths and patterns, beside its class or from here.
+
+    The files below a folder count.
+    """
+    import glob
+
+    wanted = getattr(value, "identity_files", None) or ()
     patterns: Iterable[Any] = [wanted] if isinstance(wanted, str | Path) else wanted
     folders = [Path.cwd(), Path(file_of(type(value)) or ".").parent]
     digests = []
     for pattern in patterns:
-        files = sorted({file for folder in folders for file in _match(folder, pattern)})
+        text = str(Path(pattern).expanduser())
+        found = [
+            Path(folder, match)
+            for folder in folders
+            for match in glob.iglob(text, root_dir=folder, recursive=True)  # noqa: PTH207 - of any root
+        ]
+        places = {place.resolve() for match in found for place in (match, *match.rglob("*"))}
+        files = sorted(filter(Path.is_file, places))
         if not files:
             raise UnidentifiedError(f"There is no file {str(pattern)!r}, named in identity_files.")
         try:
@@ -261,16 +259,3 @@ def _digest_files(value: Any) -> list[str]:
         except OSError as error:
             raise UnidentifiedError(f"{error.filename} cannot be read.") from error
     return digests
-
-
-def _match(folder: Path, pattern: str | Path) -> Iterator[Path]:
-    """The files of a pattern in a folder, those below the folders that it names included."""
-    import glob
-
-    rooted = str(Path(glob.escape(str(folder)), Path(pattern).expanduser()))
-    for match in map(Path, glob.iglob(rooted, recursive=True)):  # noqa: PTH207 - of any root
-        yield from (
-            path.resolve()
-            for path in (match.rglob("*") if match.is_dir() else [match])
-            if path.is_file()
-        )

@@ -12,7 +12,7 @@ import sys
 import sysconfig
 import types
 import warnings
-from importlib.machinery import PathFinder
+from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -39,8 +39,7 @@ def describe_code(made: Any) -> Any:
     file = file_of(made)
     if is_own(file):
         return digest_sources(made.__module__, Path(file))
-    is_function = isinstance(made, types.FunctionType)
-    if is_function or made.__module__ == "builtins" or Path(file or "none").is_file():
+    if isinstance(made, types.FunctionType) or made.__module__ == "builtins" or is_installed(made):
         return None
     functions = [f for f in vars(made).values() if isinstance(f, types.FunctionType)]
     if not functions and made.__module__ != "__main__":
@@ -51,12 +50,12 @@ def describe_code(made: Any) -> Any:
 def compile_facts(code: types.CodeType) -> list[Any]:
     """What code is compiled to, the same in every process."""
     constants = [
-        compile_facts(c)
-        if isinstance(c, types.CodeType)
-        else sorted(map(repr, c))
-        if isinstance(c, frozenset)
-        else repr(c)
-        for c in code.co_consts
+        compile_facts(constant)
+        if isinstance(constant, types.CodeType)
+        else sorted(map(repr, constant))
+        if isinstance(constant, frozenset)
+        else repr(constant)
+        for constant in code.co_consts
     ]
     return [code.co_code.hex(), list(code.co_names), constants]
 
@@ -73,11 +72,17 @@ def file_of(made: Any) -> str:
 def is_own(file: str) -> bool:
     """Whether a file is the user's own: neither installed, nor a part of Python or of `cb`."""
     path = Path(file).absolute()
-    if not file or not path.is_file() or {"site-packages", "dist-packages"} & set(path.parts):
+    if not path.is_file() or {"site-packages", "dist-packages"} & set(path.parts):
         return False
     core = str(Path(cbcore.__file__).parent)
     folders = [core, sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
     return not any(path.is_relative_to(folder) for folder in folders)
+
+
+def is_installed(made: Any) -> bool:
+    """Whether a class or function is from a file that is not the user's own."""
+    file = file_of(made)
+    return Path(file).is_file() and not is_own(file)
 
 
 def digest_sources(module: str, file: Path) -> str:
@@ -94,8 +99,7 @@ def digest_sources(module: str, file: Path) -> str:
             raise UnidentifiedError(f"{path} cannot be read.") from error
         # The first has several names: as a script, by its path, as a part of a package.
         digests[path] = f"{name if digests else ''} {digest(source)}"
-        if path.suffix == ".py":
-            waiting += find_imports(source, name, path)
+        waiting += find_imports(source, name, path)
     return digest(*(text.encode() for text in sorted(digests.values())))
 
 
@@ -112,57 +116,52 @@ def _read_source(module: str, path: Path) -> bytes:
 
 
 @functools.lru_cache(maxsize=1024)
-def find_imports(source: bytes, module: str, path: Path) -> tuple[tuple[str, Path], ...]:
+def find_imports(source: bytes, module: str, path: Path) -> list[tuple[str, Path]]:
     """The own modules that a source imports, wherever in it the statements stand.
 
     Where names are computed, all own modules count that are loaded from its folder. A name that is
     imported from a module may be a submodule or not, so both are looked for.
     """
-    package = module if path.stem == "__init__" else module.rpartition(".")[0]
-    found: dict[str, str] = {}
-    for node in ast.walk(_parse(source)):
-        names: list[str] = []
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source)
+    except (SyntaxError, ValueError):  # not Python
+        return []
+    package = (module if path.stem == "__init__" else module.rpartition(".")[0]).split(".")
+    names: list[str] = []
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            above = package.split(".")[: 1 - node.level or None] if node.level else []
-            outer = ".".join([*above, *([node.module] if node.module else [])])
-            names = [f"{outer}.{alias.name}" for alias in node.names]
+            above = package[: 1 - node.level or None] if node.level else []
+            names += [".".join(filter(None, (*above, node.module, a.name))) for a in node.names]
         elif isinstance(node, ast.Call):
             called = getattr(node.func, "attr", getattr(node.func, "id", ""))
             first = node.args[0] if node.args else None
             if called in _BY_NAME and isinstance(first, ast.Constant):
-                names = [str(first.value)]
+                names.append(str(first.value))
             elif called in _BY_NAME:
-                loaded = [(name, _find_module(name)) for name in list(sys.modules)]
-                found |= {n: f for n, f in loaded if Path(f).resolve().is_relative_to(path.parent)}
-        for name in names:
-            for dotted in accumulate(name.split("."), "{}.{}".format):
-                found[dotted] = _find_module(dotted)
-    return tuple((name, Path(file).resolve()) for name, file in found.items() if file)
+                loaded = [
+                    (name, getattr(sys.modules[name], "__file__", "")) for name in list(sys.modules)
+                ]
+                names += [
+                    n for n, f in loaded if f and Path(f).resolve().is_relative_to(path.parent)
+                ]
+    return [found for name in dict.fromkeys(names) for found in _find_files(name)]
 
 
-def _parse(source: bytes) -> ast.AST:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(source)
-    except (SyntaxError, ValueError):
-        return ast.Module([], [])
-
-
-def _find_module(name: str) -> str:
-    """The file of an own module, loaded or not; empty for any other. Imports nothing."""
-    file = ""
-    if name in sys.modules:
-        file = getattr(sys.modules[name], "__file__", None) or ""
-    elif name.partition(".")[0] not in sys.stdlib_module_names:
-        parent = name.rpartition(".")[0]
-        folders = getattr(sys.modules.get(parent), "__path__", None) if parent else None
-        if parent and folders is None:
-            outer = _find_module(parent)
-            folders = [str(Path(outer).parent)] if outer.endswith("__init__.py") else []
-        with contained():  # the finder of somebody else may do anything
-            spec = PathFinder.find_spec(name, folders)
-            file = (spec.origin or "") if spec is not None and spec.has_location else ""
-    return file if is_own(file) else ""
+def _find_files(name: str) -> Iterator[tuple[str, Path]]:
+    """The own modules on the way to a module, with itself. Imports nothing."""
+    folders: Any = None
+    for dotted in accumulate(name.split("."), "{}.{}".format):
+        spec = getattr(sys.modules.get(dotted), "__spec__", None)
+        for finder in sys.meta_path if spec is None else ():
+            with contained():  # the finder of somebody else may do anything
+                spec = spec or finder.find_spec(dotted, folders)
+        file = getattr(sys.modules.get(dotted), "__file__", None) or getattr(spec, "origin", None)
+        if file and is_own(file):
+            yield dotted, Path(file).resolve()
+        folders = getattr(spec, "submodule_search_locations", None)
+        if folders is None:
+            return

@@ -21,45 +21,44 @@ from cbcore.exceptions import ResultError, UsageError
 from cbcore.json_data import from_json, to_json, to_json_safe
 from cbcore.results import EvalResult, EvalRow, RunConfig
 from cbcore.results.document import check_config, document_of, read_document
+from cbcore.results.eval_row import Joined, RowsBySystem
 from cbcore.secrets import hide
 from cbcore.store.database import Store, checksum, find_store, open_reader
-from cbcore.store.rows import COPY_ROWS, JoinedRows, StoredRows, StoredTexts
+from cbcore.store.rows import COPY_ROWS, StoredRows, StoredTexts
 
 __all__ = ("SavedRun", "find_run", "find_saved", "saved_runs")
 
 RESUMABLE_STATES = ("running", "interrupted", "failed")
-_OWN = ("run_id", "started", "settings")
-"""Keys of a configuration that are attributes of the run."""
 _LATEST = re.compile(r"latest(?:~(\d+))?")
 _SQLITE = b"SQLite format 3\0"
 _COLUMNS = (
     "run_id, started, ended, state, reason, settings, components, environment, outcome, checksum, "
     "origin"
 )
-_PUT_RUN = f"INSERT OR REPLACE INTO runs VALUES ({'?, ' * 12}?)"  # noqa: S608
+"""The fields of a run. The checksum covers the columns before it."""
 
 
 @attrs.define(eq=False, repr=False)
 class SavedRun:
     """One run of a store, in the file `path`.
 
-    `components` are the records of its systems, datasets, evaluators and metrics, and all else
-    that its `config` has; `settings` are as they were given. The `outcome` of a run that ended is
-    what a list of runs shows: the `counts` of its rows, and `scores`, the mean main score of each
-    system.
+    `components` is its configuration as a result records it, with the records of its systems,
+    datasets, evaluators and metrics; `settings` are as they were given. The `outcome` of a run that
+    ended is what a list of runs shows: the `counts` of its rows, and `scores`, the mean main score
+    of each system.
     """
 
     path: Path
     run_id: str
     started: str
+    ended: str | None
+    recorded_state: str
+    reason: str | None
     settings: dict[str, Any]
     components: dict[str, Any]
     environment: dict[str, Any]
-    ended: str | None = None
-    recorded_state: str = "running"
-    origin: str = "own"
-    reason: str | None = None
-    outcome: dict[str, Any] = attrs.Factory(dict)
+    outcome: dict[str, Any]
+    origin: str
 
     @classmethod
     def begin(
@@ -70,14 +69,9 @@ class SavedRun:
         argv: Sequence[str] | None,
     ) -> SavedRun:
         """A run of this process that begins now. `plugins` are the versions of those it may use."""
-        return cls(
-            find_store(cache_dir),
-            config["run_id"],
-            config["started"],
-            settings=config["settings"],
-            components={key: value for key, value in config.items() if key not in _OWN},
-            environment=describe_environment(plugins, argv),
-        )
+        path, environment = find_store(cache_dir), describe_environment(plugins, argv)
+        begun = (path, config["run_id"], config["started"], None, "running", None)
+        return cls(*begun, config["settings"], {**config}, environment, {}, "own")
 
     @property
     def state(self) -> str:
@@ -107,16 +101,15 @@ class SavedRun:
 
     def save(self, store: Store, result: EvalResult | None = None) -> None:
         """Write the run down, and in the end its result."""
-        parts = (self.settings, self.components, self.environment, self.outcome)
-        texts = [to_json(hide(to_json_safe(part))).decode() for part in parts]
-        values = (self.run_id, self.started, self.ended, self.recorded_state, self.reason, *texts)
+        fields = attrs.astuple(self, recurse=False)[1:-1]
+        values = [_write(field) if isinstance(field, dict) else field for field in fields]
         text = known = None
         if result is not None:
             document = document_of(result)
             del document["config"]
-            text = to_json(hide(to_json_safe(document))).decode()
+            text = _write(document)
             known = checksum(text)
-        store.put(_PUT_RUN, (*values, checksum(*values), self.origin, text, known))
+        store.put_row("runs", *values, checksum(*values), self.origin, text, known)
 
     def copy_rows(self, other: SavedRun, store: Store) -> None:
         """Take the rows of another run of the store, but for those that this run has."""
@@ -126,10 +119,11 @@ class SavedRun:
 
     def document(self) -> dict[str, Any] | None:
         """The result without its rows, as `EvalResult.to_dict` has it; None if there is none."""
+        reader = open_reader(self.path)
         query = "SELECT result, result_checksum FROM runs WHERE run_id=?"
-        for text, known in open_reader(self.path).query(query, (self.run_id,)):
-            if isinstance(text, str) and checksum(text) == known:
-                return {**from_json(text.encode()), "config": self.config}
+        for column in reader.query(query, (self.run_id,)):
+            if isinstance(document := reader.read(*column), dict):
+                return {**document, "config": self.config}
         return None
 
     def row_parts(self) -> list[StoredRows]:
@@ -138,7 +132,7 @@ class SavedRun:
         return [StoredRows(reader, self.run_id, system) for system in self.systems]
 
     def rows(self) -> Sequence[EvalRow]:
-        return JoinedRows(self.row_parts())
+        return RowsBySystem(self.row_parts())
 
     def result(self, *, is_summed_up: bool = True) -> EvalResult:
         """The run as a result; if it did not end, what was done until now.
@@ -147,39 +141,39 @@ class SavedRun:
         rows and texts, and is there at once.
         """
         parts = self.row_parts()
-        rows = JoinedRows(parts)
+        rows = RowsBySystem(parts)
         document = None if self.recorded_state == "running" else self.document()
         if document is not None:
             result = EvalResult(rows=rows, **read_document(document))
         else:
-            result = self._sum_up(rows, is_summed_up)
+            config: Any = self.config
+            problems = self._describe_end(config, len(rows))
+            result = EvalResult(rows=rows, config=config, problems=problems)
+            result.summary = {system: {} for system in self.systems}
+            if is_summed_up:
+                from cbcore import metrics_of
+
+                result.metrics = metrics_of(config, problems=problems)
+                result.summarize(dict(zip(self.systems, parts, strict=True)))
         if not self.settings.get("no_examples"):
-            result.texts = StoredTexts(parts)
+            result.texts = Joined([StoredTexts(p.reader, p.run_id, p.system) for p in parts])
         return result
 
-    def _sum_up(self, rows: JoinedRows, is_summed_up: bool) -> EvalResult:
-        from cbcore import metrics_of
-
-        config = self.config
-        problems = []
+    def _describe_end(self, config: dict[str, Any], n_rows: int) -> list[str]:
+        """Have in the configuration how far a run without a result came. Returns its problems."""
         if self.recorded_state == "finished":
             config["state"] = "finished"
-            problems.append("The summary of this run was damaged in the store and is made again.")
-        else:
-            is_running = self.state == "running"
-            config["state"] = "running" if is_running else "interrupted"
-            why = "the run goes on" if is_running else "the run did not end"
-            config["state_reason"] = (
-                f"this is partial: {why}, and {len(rows):,} rows of it are stored"
-            )
-        parts = dict(zip(self.systems, rows.parts, strict=True))
-        metrics = metrics_of(config, problems=problems) if is_summed_up else []
-        result = EvalResult(rows=rows, config=config, problems=problems, metrics=metrics)
-        if is_summed_up:
-            result.summarize(parts)
-        else:
-            result.summary = {system: {} for system in parts}
-        return result
+            return ["The summary of this run was damaged in the store and is made again."]
+        is_running = self.state == "running"
+        why = "the run goes on" if is_running else "the run did not end"
+        config["state"] = "running" if is_running else "interrupted"
+        config["state_reason"] = f"this is partial: {why}, and {n_rows:,} rows of it are stored"
+        return []
+
+
+def _write(data: dict[str, Any]) -> str:
+    """A part of a record as JSON, without secrets."""
+    return to_json(hide(to_json_safe(data))).decode()
 
 
 def saved_runs(cache_dir: str | Path, prefix: str = "") -> list[SavedRun]:
@@ -205,21 +199,13 @@ def _read_runs(path: Path, prefix: str = "") -> list[SavedRun]:
 def _read_run(path: Path, *values: Any) -> SavedRun:
     """A run as it was recorded. Raises an exception if a part of it is missing or wrong."""
     *columns, known, origin = values
-    run_id, started, ended, state, reason, *texts = columns
-    settings, components, environment, outcome = (from_json(text.encode()) for text in texts)
-    run = SavedRun(
-        *(path, run_id, started, settings, components, environment),
-        ended=ended,
-        recorded_state=state,
-        origin=origin,
-        reason=reason,
-        outcome=outcome,
-    )
-    parts = (settings, components, environment, outcome)
+    parts = [from_json(text.encode()) for text in columns[5:]]
+    fields: tuple[Any, ...] = (path, *columns[:5], *parts, origin)
+    run = SavedRun(*fields)
     if checksum(*columns) != known or not all(isinstance(part, dict) for part in parts):
-        raise ValueError(run_id)
+        raise ValueError(run.run_id)
     if not all(isinstance(name, str) for name in (*run.systems, *run.datasets)):
-        raise ValueError(run_id)
+        raise ValueError(run.run_id)
     check_config(run.config)
     return run
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from cbcore.exceptions import ProcessError
+from cbcore.store.rows import StoredRows
 
 __all__ = ()
 
@@ -13,14 +14,11 @@ __all__ = ()
 class StoredSystem:
     """Stands for a system of an earlier run: its outputs, by their `key` in the store."""
 
-    def __init__(
-        self, name: str, key: str, record: dict[str, Any], errors: Mapping[str, str]
-    ) -> None:
-        """`errors` are why examples failed, by their ids."""
-        self.name = name
-        self.key = key
+    def __init__(self, record: dict[str, Any], rows: StoredRows) -> None:
+        self.name = record["name"]
         self.record = record
-        self._errors = errors
+        self.key = rows.find_system_key()
+        self._errors = dict(rows.find("example_id, error", "error NOT NULL"))
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
         error = self._errors.get(str(example.get("id")))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shlex
 import sqlite3
 import tempfile
@@ -35,19 +34,29 @@ _COPY = (
     """INSERT OR IGNORE INTO examples SELECT * FROM source.examples
     WHERE example_key IN (SELECT example_key FROM rows WHERE run_id=:run_id)
     AND is_example(example_key, content)""",
-    """INSERT OR IGNORE INTO outputs SELECT :prefix || system_key, example_key, repeat, output,
-    output_key, latency_s, run_id, checksum, created FROM source.outputs
+    """INSERT OR IGNORE INTO outputs SELECT :prefix || system_key, example_key, repeat,
+    output_key, latency_s, run_id, output, checksum FROM source.outputs
     JOIN (SELECT DISTINCT system_key, example_key, repeat FROM source.rows WHERE run_id=:run_id)
     USING (system_key, example_key, repeat)""",
-    """INSERT OR IGNORE INTO scores SELECT :prefix || evaluator_key, output_key, scores, run_id,
+    """INSERT OR IGNORE INTO scores SELECT :prefix || evaluator_key, output_key, run_id, scores,
     checksum FROM source.scores
     WHERE output_key IN (SELECT output_key FROM rows WHERE run_id=:run_id)""",
 )
 """Take a run over from another store, but for long texts. The prefix is that of the keys by which
 outputs and scores are reused."""
 
-_COPY_TEXTS = """INSERT OR IGNORE INTO texts SELECT * FROM source.texts
-WHERE text_key IN wanted AND is_text(text_key, content)"""
+_LONG_TEXTS = " UNION ".join(
+    f"SELECT atom FROM {{0}}.{table}, json_tree(CASE WHEN instr({column}, '\"$text\"') "  # noqa: S608
+    f"AND json_valid({column}) THEN {column} END) WHERE key='$text' AND atom NOT NULL"
+    for table, column in (
+        *(("examples", "content"), ("outputs", "output")),
+        *(("rows", "response"), ("rows", "metadata")),
+    )
+)
+"""The keys of the long texts that a store refers to."""
+_COPY_TEXTS = f"""INSERT OR IGNORE INTO texts SELECT * FROM source.texts
+WHERE text_key IN ({_LONG_TEXTS}) AND is_text(text_key, content)"""  # noqa: S608
+_REMOVE_TEXTS = f"DELETE FROM texts WHERE text_key NOT IN ({_LONG_TEXTS.format('main')})"  # noqa: S608
 _REMOVE_OUTPUTS = """DELETE FROM outputs
 WHERE run_id NOT IN (SELECT run_id FROM runs WHERE state != 'finished')
 AND (system_key, example_key, repeat) NOT IN (SELECT system_key, example_key, repeat FROM rows
@@ -57,12 +66,9 @@ AND run_id NOT IN (SELECT run_id FROM runs)"""
 """Scores of repeats have a key of their own. They go with the run that has made them."""
 _REMOVE_EXAMPLES = """DELETE FROM examples WHERE example_key NOT IN
 (SELECT example_key FROM rows WHERE example_key IS NOT NULL UNION SELECT example_key FROM outputs)"""
-_WITH_TEXTS = {
-    "examples": "content",
-    "outputs": "output",
-    "rows": "coalesce(response, '') || metadata",
-}
-_REFERENCE = re.compile(r'"\$text":"([^"]+)"')
+_BYTES = """SELECT (page_count - freelist_count) * page_size
+FROM pragma_page_count, pragma_freelist_count, pragma_page_size"""
+"""The bytes that are in use; those of removed rows are free."""
 
 
 def export_run(run: SavedRun, target: Path) -> None:
@@ -109,13 +115,10 @@ def _copy(run: SavedRun, target: Path, origin: str, prefix: str, texts_of: str) 
             database.execute("BEGIN IMMEDIATE")
             for statement in _COPY:
                 database.execute(statement, facts)
-            _find_wanted(database, texts_of)
-            database.execute(_COPY_TEXTS)
+            database.execute(_COPY_TEXTS.format(texts_of))
             database.execute("COMMIT")
     except sqlite3.Error as error:
         raise describe_failure(run.path, "copied", error) from error
-    finally:
-        source.close()
 
 
 def remove_runs(folder: str | Path, gone: Collection[str], *, is_dry: bool = False) -> int:
@@ -133,7 +136,7 @@ def remove_runs(folder: str | Path, gone: Collection[str], *, is_dry: bool = Fal
     )
     try:
         with contextlib.closing(open_database(path)) as database:
-            before = _count_bytes(database)
+            (before,) = database.execute(_BYTES).fetchone()
             database.execute("BEGIN IMMEDIATE")
             for table in ("rows", "runs"):
                 statement = f"DELETE FROM {table} WHERE run_id=?"  # noqa: S608 - ours
@@ -142,30 +145,12 @@ def remove_runs(folder: str | Path, gone: Collection[str], *, is_dry: bool = Fal
             if not goes_on:
                 database.execute(_REMOVE_SCORES)
                 database.execute(_REMOVE_EXAMPLES)
-                _find_wanted(database, "main")
-                database.execute("DELETE FROM texts WHERE text_key NOT IN wanted")
-            freed = before - _count_bytes(database)
+                database.execute(_REMOVE_TEXTS)
+            (after,) = database.execute(_BYTES).fetchone()
             database.execute("ROLLBACK" if is_dry else "COMMIT")
             if not is_dry:
                 # As a script: of a statement without columns, `execute` takes one step only.
                 database.executescript("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)")
     except (OSError, sqlite3.Error) as error:
         raise describe_failure(path, "written", error) from error
-    return max(freed, 0)
-
-
-def _find_wanted(database: sqlite3.Connection, schema: str) -> None:
-    """Have the keys of the long texts that a store refers to in the table `wanted`."""
-    database.execute("CREATE TEMP TABLE wanted (text_key TEXT PRIMARY KEY)")
-    for table, column in _WITH_TEXTS.items():
-        query = f"SELECT {column} FROM {schema}.{table} WHERE instr({column}, '\"$text\"')"  # noqa: S608
-        for (text,) in database.execute(query):
-            keys = [(key,) for key in _REFERENCE.findall(text)]
-            database.executemany("INSERT OR IGNORE INTO wanted VALUES (?)", keys)
-
-
-def _count_bytes(database: sqlite3.Connection) -> int:
-    """The bytes that are in use; those of removed rows are free."""
-    names = ("page_count", "freelist_count", "page_size")
-    pages, free, size = (database.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
-    return int((pages - free) * size)
+    return max(int(before - after), 0)

@@ -25,7 +25,7 @@ import attrs
 BENCH = Path(__file__).with_name("bench.py")
 IMPORTED = ["asyncio", "ssl", "cb_datasets.catalog", "cb_metrics", "cb_reporters.data"]
 IMPORTED += [
-    "cb_reporters.text",
+    "cb_reporters.table",
     "cbcore.cli.reports",
     "cbcore.cli.run_command",
     "cbcore.settings.compose",

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from cbcore.kinds import KINDS
+from cbcore.components import KINDS
 from tests.fake_distributions import Workplace, write_distribution, write_hooks
 
 EVERYTHING = '''
 import click
 from cbcore import Component
 from cbcore.settings import Option
-from cbcore.kinds import Kind
+from cbcore.components import Kind
 
 class Letters:
     """Letters of the alphabet.
@@ -243,10 +243,10 @@ def test_json_of_list(place: Workplace) -> None:
 
 
 def test_list_without_a_kind_has_all(place: Workplace) -> None:
-    """In the order of kinds."""
+    """Those of plugins come last, by name."""
     kinds = [record["kind"] for record in place.json("list")]
 
-    brought = ["memory", "format", "suite"]
+    brought = ["format", "memory", "suite"]
     assert list(dict.fromkeys(kinds)) == [*KINDS, *brought]
 
 

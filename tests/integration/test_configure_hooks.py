@@ -311,7 +311,7 @@ def test_info_shows_how_a_flag_is_used(place: Workplace) -> None:
 
 
 KINDS = """
-from cbcore.kinds import Kind
+from cbcore.components import Kind
 from cbcore.settings import Option
 
 BOOK = Kind(

@@ -20,9 +20,10 @@ from hypothesis import strategies as st
 from cb_answerquality import AnswerQuality
 from cb_metrics import MeanScore, PassRate, PerDatasetBreakdown
 from cbcore import EvalResult, evaluate
-from cbcore.exceptions import RunInterruptedError, RunStoppedError
+from cbcore.exceptions import RunInterruptedError, RunStoppedError, UsageError
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import compose
+from cbcore.store.saved_runs import saved_runs
 from tests import stores
 from tests.fake_distributions import write_hooks
 
@@ -796,3 +797,14 @@ def test_scoring_is_shared_by_threads():
     data = [{"id": i, "context": "c"} for i in range(5)]
     result = evaluate([Awaited()], data, [Slow()], [], max_workers=4)
     assert [row.scores["met"] for row in result.rows] == [0.0, 1.0, 2.0, 3.0, 4.0]
+
+
+@pytest.mark.parametrize("data", [examples(3), (one for one in examples(3))])
+def test_an_example_that_no_data_has_is_refused_before_the_run(tmp_path, data):
+    with pytest.raises(UsageError, match="'12'") as refused:
+        evaluate([Answers()], data, examples=["1", "12"], cache_dir=tmp_path)
+    assert "'1'" in refused.value.hint or "'2'" in refused.value.hint
+    assert saved_runs(tmp_path) == []
+    assert [row.example_id for row in evaluate([Answers()], examples(3), examples=["1"]).rows] == [
+        1
+    ]

@@ -282,6 +282,30 @@ def test_a_system_is_warmed_up_in_its_workers_only(tmp_path, monkeypatch):
     assert row.metadata["pid"] != os.getpid()
 
 
+LOUD = """
+import logging, os
+
+class Loud:
+    name = "loud"
+
+    def process(self, example):
+        logging.getLogger("library").warning("%s and api_key=%s", os.environ["MY_KEY"], "k" * 20)
+        return {"response": "yes"}
+"""
+
+
+def test_what_workers_log_is_in_the_log_file_of_the_run(tmp_path, monkeypatch, capfd):
+    """Without secrets, and not on the terminal."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MY_KEY", "sk-test-90871234-7f3")
+    Path("mine.py").write_text(LOUD)
+    system = "py:./mine.py:Loud"
+    evaluate([system], examples(1), [], [], executor="processes:workers=1", cache_dir=tmp_path)
+    (log,) = tmp_path.glob("logs/*.log")
+    assert log.read_text().endswith(" WARNING library: *** and api_key=***\n")
+    assert "library" not in capfd.readouterr().err
+
+
 SCRIPT = """
 from cbcore import evaluate
 

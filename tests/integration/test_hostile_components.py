@@ -15,7 +15,7 @@ import pytest
 
 from cb_metrics import MeanScore
 from cbcore import evaluate
-from cbcore.components import describe_exception, described_value
+from cbcore.boundary import describe_exception, describe_value
 from cbcore.exceptions import DataError, RunStoppedError
 from cbcore.results import Scored
 from cbcore.settings import RunSettings
@@ -508,8 +508,8 @@ def test_whatever_is_described_is_described():
     unreadable = "UnreadableError: (its message cannot be had: ValueError)"
     assert describe_exception(UnreadableError()) == unreadable
     assert describe_exception(SystemExit(Unreadable())) == "it called sys.exit(<Unreadable>)"
-    assert described_value(object()) == "<object object>"
-    assert len(described_value("x" * 1000)) < 210
+    assert describe_value(object()) == "<object object>"
+    assert len(describe_value("x" * 1000)) < 210
 
 
 # -- the process -------------------------------------------------------------------------------

@@ -181,8 +181,8 @@ def test_a_run_that_shall_outlive_its_terminal_does(bench):
     (bench.folder / "well").touch()
     code = (
         "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN); "
-        "from cbcore.cli.reports import stop_on_signals\n"
-        "with stop_on_signals(): os.kill(os.getpid(), signal.SIGHUP); print('alive')"
+        "from cbcore.cli.kit import exit_codes\n"
+        "with exit_codes('p'): os.kill(os.getpid(), signal.SIGHUP); print('alive')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "alive\n"), done.stderr

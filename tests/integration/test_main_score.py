@@ -189,7 +189,7 @@ def cb_datasets():
     catalog = catalog_of(site, "cb-answerquality")
     for name in ("by-class", "by-hook"):
         assert chosen(catalog, name) == "own"
-        assert catalog.find("dataset", name).described().main_score == "own"
+        assert catalog.find("dataset", name).describe().main_score == "own"
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,6 @@ def test_each_name_of_a_run_is_found_and_parsed_once(counted: Counter[tuple[str,
         ("parse", "hotpotqa:sample"),
         ("parse", "answer_quality"),
         ("parse", "mean_score"),
-        ("parse", settings.tokenizer),
+        ("parse", str(settings.tokenizer)),
     }
     assert set(counted.values()) == {1}

@@ -115,7 +115,7 @@ def test_cb_info_shows_own_code(place, code, shown):
         (("run", "-s", "py:./code/mine.py:Says"), "`cb info py:./code/mine.py:Says` shows"),
         (("run", "-s", "py:./code/mine.py:data"), "give it the method `process`"),
         (("run", "-s", "identity", "-e", "py:./code/mine.py:data"), "give it the method"),
-        (("info", "py:./code/mine.py:WORD"), "which is no component"),
+        (("info", "py:./code/mine.py:WORD"), "which is not a component"),
         (("info", "py:./code/mine.py:Sais"), "did you mean Says?"),
     ],
 )

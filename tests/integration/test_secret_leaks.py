@@ -87,6 +87,8 @@ LEAKY = textwrap.dedent('''
                 print(text)
                 sys.stdout.buffer.write(text.encode() + b"\\n")
                 sys.stderr.write(text + "\\n")
+                sys.__stdout__.write(text + "\\n")
+                sys.__stderr__.buffer.write(text.encode() + b"\\n")
                 warnings.warn(text)
                 logging.getLogger("cb.leaky").warning("%s", text)
                 logging.getLogger("leaky").error("%s", text)

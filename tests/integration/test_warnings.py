@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from cb_answerquality import AnswerQuality
-from cbcore.api import execute
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import compose
 from tests.fake_distributions import Workplace, write_distribution
@@ -112,7 +111,7 @@ def test_warnings_are_logged_at_once(told, capsys):
             return {"response": "word"}
 
     request = RunSettings(systems=[Prints(told)], datasets=[DATA], budget_usd=1.0, progress=False)
-    execute(request)
+    compose(request).run()
     lines = capsys.readouterr().err.splitlines()
     assert "declares no price" in lines[0]
     assert lines[1:] == ["called"] * 3

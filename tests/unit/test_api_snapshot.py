@@ -39,7 +39,7 @@ import cbcore
 from cbcore import exceptions, hookspecs
 from cbcore.cli import cli
 from cbcore.cli.click_options import SHARED_OPTIONS
-from cbcore.kinds import KINDS
+from cbcore.components import KINDS
 from cbcore.names import singular
 from cbcore.plugins.installed import HOOK_GROUP
 from tests.fake_distributions import Workplace

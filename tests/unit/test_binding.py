@@ -37,7 +37,8 @@ class Truncate:
 
 def arguments(*given: Any, **offered: Any) -> tuple[list[Any], dict[str, Any]]:
     bound = bind(*given, **offered)
-    return bound.positional, bound.keywords
+    keywords = dict(bound.arguments)
+    return [] if bound.first is None else [keywords.pop(bound.first)], keywords
 
 
 def keyword_only(*, k: int = 1) -> dict[str, Any]:
@@ -240,12 +241,12 @@ def test_a_target_that_takes_anything_gets_guessed_types():
 def test_arguments_are_told_by_name():
     """What a component was made with, the config under the parameter it fills."""
     spec = Spec("t", "tail", {"max_tokens": "5"})
-    assert bind(spec, Truncate, extra={"seed": 3}).named_arguments == {
+    assert bind(spec, Truncate, extra={"seed": 3}).arguments == {
         "side": "tail",
         "max_tokens": 5,
         "seed": 3,
     }
-    assert bind(Spec("t"), Truncate).named_arguments == {}
+    assert bind(Spec("t"), Truncate).arguments == {}
 
 
 def test_a_component_is_made():

@@ -7,8 +7,7 @@ import functools
 
 import pytest
 
-from cbcore.boundary import at_boundary, contained
-from cbcore.components import describe_exception
+from cbcore.boundary import at_boundary, contained, describe_exception
 from cbcore.exceptions import CBError, DataError, PluginContractError, PluginError, UsageError
 
 

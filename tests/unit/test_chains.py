@@ -133,11 +133,36 @@ def test_a_failing_stage_is_named(neighbour, error, told):
 
 @pytest.mark.parametrize("neighbour", [Stage("ok"), Awaited("ok")], ids=["called", "awaited"])
 def test_a_stage_must_return_a_dict(neighbour):
-    """What it returned instead is told."""
     wrong = Stage("wrong")
     wrong.fields = "text"
-    with pytest.raises(ProcessError, match="stage 'wrong' returned str, not a dict"):
+    with pytest.raises(ProcessError, match="stage 'wrong': it returned str, not a dict"):
         run([neighbour, wrong], {})
+
+
+@pytest.mark.parametrize("fields", ["text", {"contexts": 3}])
+def test_a_chain_reports_its_cost_although_a_stage_returns_something_unreadable(fields):
+    wrong = Stage("wrong")
+    wrong.fields = fields
+    with pytest.raises(ProcessError) as caught:
+        run([Stage("paid", metadata={"cost_usd": 0.5}), wrong], {"id": 1})
+    assert caught.value.cost["cost_usd"] == 0.5
+
+
+def test_a_stage_may_change_the_example_that_it_gets_and_return_it():
+    """Its usage is its own all the same, and the next stage does not get it."""
+
+    class Changing(Stage):
+        def process(self, example):
+            example.update(self.fields)
+            return example
+
+    stages = [Changing("one", context="short", usage=MINE), Stage("two", response="x")]
+    example = {"id": 1, "context": "long"}
+    output = run(stages, example)
+    assert "usage" not in stages[1].seen[0]
+    assert output["context"] == "short"
+    assert output["stage_usage"] == [{"stage": "one", "usage": MINE}]
+    assert example == {"id": 1, "context": "long"}
 
 
 def test_an_interrupt_passes_through_a_chain():

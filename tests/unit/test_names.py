@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore.names import asking, canonical, hint, is_valid, near_matches, plural, singular
+from cbcore.names import canonical, hint, is_valid, near_matches, plural, singular, suggest
 
 KNOWN = ("hotpotqa", "mean_score", "pass-rate", "truncate", "bm25")
 
@@ -108,7 +108,7 @@ def test_a_hint_asks_for_several_names_where_it_may():
 )
 def test_what_follows_a_question_stands_alone_where_nothing_is_asked(near, expected):
     """So that a hint never ends with what was not found."""
-    assert asking(near, then="`cb list` shows them") == expected
+    assert suggest(near, then="`cb list` shows them") == expected
 
 
 CODE = [

@@ -45,7 +45,7 @@ def names_of_plugins() -> set[str]:
     ours = [d for d in installed if (ROOT / "plugins" / d.name).is_dir()]
     core = [d for d in installed if d.name == "cbcore"]
     catalog = Catalog(ours, kinds_from=core)
-    catalog.describe_all()
+    catalog.load_all(describe=True)
     names = set()
     for plugin in catalog.plugins:
         names |= {plugin.name, plugin.name.replace("-", "_")}

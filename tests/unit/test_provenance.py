@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cbcore.chains import Chain, Renamed
@@ -141,7 +141,8 @@ def test_a_chain_is_described_by_its_stages():
     assert described["digest"] != backwards["digest"]
 
 
-@given(st.dictionaries(st.text(max_size=4), plain))
+@settings(suppress_health_check=[HealthCheck.too_slow])  # a busy machine is not a defect
+@given(st.dictionaries(st.text(max_size=4), plain, max_size=3))
 def test_the_digest_does_not_depend_on_the_order_of_keys(data):
     """The same parameters, written in another order, are the same."""
     assert digest(data) == digest(dict(reversed(list(data.items()))))

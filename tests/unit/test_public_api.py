@@ -132,12 +132,11 @@ def test_a_plugin_imports_public_names_only():
         ("cbcore.chains", "Chain", False),
         ("cbcore.exceptions", "DataError", True),
         ("cbcore.secrets", "hide", False),
-        ("cbcore.run.examples", "NumberedExample", True),
         ("cbcore.run.examples", "Spool", False),
         ("cbcore.run.budget", "Budget", False),
         ("cbcore.json_data", "to_json_safe", True),
         ("cbcore.json_data", "_convert", False),
-        ("cbcore.results.display", "FlatColumns", False),
+        ("cbcore.results.display", "tabulate_rows", False),
         ("cbcore.results.verdicts", "Verdict", True),
     ],
 )

@@ -25,9 +25,9 @@ from cbcore.secrets import (
     hide,
     is_secret_name,
     names_secret,
+    notice,
     notice_arguments,
     notice_environment,
-    notice_parameters,
     redact,
     redact_value,
     remember,
@@ -429,7 +429,7 @@ def test_what_stands_in_itself_is_noticed_once():
     """An object may refer to itself, and a corpus may be long."""
     loop = {"password": "s3cret-1"}
     loop["again"] = [loop] * 3
-    notice_parameters({"x": loop, "texts": ["word"] * 100_000})
+    notice({"x": loop, "texts": ["word"] * 100_000})
     assert hide("s3cret-1") == HIDDEN
 
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from cbcore.texts import (
     context_twin,
     joined_turns,
+    rewrite_twin,
     visible,
     visible_json,
-    with_rewritten_twin,
 )
 
 MESSAGES = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
@@ -79,14 +79,14 @@ def test_what_says_the_same_as_the_context(example, twin):
 )
 def test_a_rewritten_context_takes_its_twin_with_it(before, changes, after):
     """Unless the system changed that itself; what is no twin stays."""
-    assert with_rewritten_twin(before, {**before, **changes}) == after
+    assert rewrite_twin(before, {**before, **changes}) == after
 
 
 @given(st.lists(st.text(max_size=5), min_size=1, max_size=4), st.text(max_size=5))
 def test_after_rewriting_there_is_still_one_text(turns, new):
     """The context and its twin are the same again."""
     before = {"context": joined_turns(turns), "turns": turns}
-    after = with_rewritten_twin(before, {**before, "context": new})
+    after = rewrite_twin(before, {**before, "context": new})
     assert after["context"] == new
     assert context_twin(after) is not None
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cbcore import tokens
+from cbcore import evaluate, tokens
 from cbcore.protocols import Tokenizer
 from cbcore.tokens import Encoding, TokenCounter, Words, cl100k_base, o200k_base
 
@@ -85,6 +85,17 @@ def test_long_texts_are_counted_in_pieces(monkeypatch):
     monkeypatch.setattr(encoder, "_encode", lambda text: pieces.append(text) or [])
     encoder.count("some words, and some more; words")
     assert pieces == ["some words, and", " some more; words"]
+
+
+@pytest.mark.parametrize("text", ["a" * 3_000_000, "中" * 3_000_000])
+def test_a_long_text_without_spaces_is_counted_in_pieces_too(monkeypatch, text):
+    """An endpoint may send one: encoded whole, it would take ninety bytes per character."""
+    encoder = Encoding()
+    pieces = []
+    monkeypatch.setattr(encoder, "_encode", lambda piece: pieces.append(piece) or [])
+    encoder.count(text)
+    assert "".join(pieces) == text
+    assert max(map(len, pieces)) <= 2**20
 
 
 @pytest.mark.parametrize(
@@ -191,6 +202,63 @@ def test_the_memory_of_texts_is_bounded(monkeypatch):
 def test_only_what_a_model_sees_is_counted(example, expected):
     """Context, question and turns; never ids, gold answers, tags or roles."""
     assert TokenCounter(Words()).visible(example) == expected
+
+
+BASE64 = "iVBORw0KGgo " * 50
+IMAGE = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{BASE64}"}}
+AUDIO = {"type": "input_audio", "input_audio": {"data": BASE64, "format": "wav"}}
+FILE = {"type": "file", "file": {"filename": "a b.pdf", "file_data": BASE64}}
+TEXT = {"type": "text", "text": "a b c"}
+CALL = {"id": "call 1", "type": "function", "function": {"name": "find", "arguments": '{"x": 1}'}}
+TOOL = {"type": "function", "function": {"name": "find", "parameters": {"x": {"type": "file"}}}}
+
+
+def message(content, role="user", **more):
+    return {"role": role, "content": content, **more}
+
+
+@pytest.mark.parametrize(
+    ("example", "words", "n_media"),
+    [
+        ({"messages": [message("a b"), message("c", "assistant")]}, 3, 0),
+        ({"messages": [message([TEXT])]}, 3, 0),
+        ({"messages": [message(None, "assistant", tool_calls=[CALL])]}, 5, 0),
+        ({"messages": [message("a b", "tool", tool_call_id="call 1")]}, 2, 0),
+        ({"messages": [message("a")], "tools": [TOOL]}, 1 + 9, 0),
+        ({"question": "a", "tools": "b c"}, 3, 0),
+        ({"messages": [message([TEXT, IMAGE])]}, 3, 1),
+        ({"messages": [message([IMAGE, AUDIO, FILE, TEXT])]}, 3, 3),
+        ({"messages": [message([{"type": "input_image", "image_url": BASE64}])]}, 0, 1),
+        ({"messages": [message([{"type": "image", "source": {"data": BASE64}}])]}, 0, 1),
+        ({"messages": [message([IMAGE], "tool")]}, 0, 1),
+        ({"messages": [message("a b", "assistant", audio={"id": "x", "data": BASE64})]}, 2, 1),
+        ({"turns": [message([TEXT, IMAGE]), "d"]}, 4, 1),
+        ({"contexts": [{"type": "document", "text": "a b"}]}, 2, 0),
+        ({"context": [{"type": "file", "page_content": "a b"}]}, 2, 0),
+    ],
+)
+def test_messages_are_counted_but_not_their_images_audio_and_files(example, words, n_media):
+    """Whatever their form: as an address, as base64, in a tool's result."""
+    counter = TokenCounter(Words())
+    assert counter.visible(example) == words
+    assert counter.count_media(example) == n_media
+
+
+def test_images_are_reported_and_not_counted():
+    class Compactor:
+        name = "compactor"
+
+        def process(self, example):
+            return {"messages": example["messages"][1:], "response": "x"}
+
+    history = [message("a b"), message([TEXT, IMAGE])]
+    data = [{"id": 1, "messages": history}, {"id": 2, "messages": history[:1] * 2}]
+    result = evaluate([Compactor()], data, tokenizer="words", progress=False)
+    counts = [(row.input_tokens, row.output_tokens) for row in result.rows]
+    assert counts == [(5, 3), (4, 2)]
+    assert [row.metadata.get("uncounted_parts") for row in result.rows] == [1, None]
+    (problem,) = [one for one in result.problems if "images" in str(one)]
+    assert "1 example" in problem
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import importlib
 import inspect
 import re
 import sys
@@ -28,7 +29,7 @@ from cb_manage.directory import read_directory
 from cbcore import components, exceptions, hookspecs, protocols
 from cbcore.cli import cli
 from cbcore.cli.click_options import Settings
-from cbcore.kinds import KINDS, Kind
+from cbcore.components import KINDS, Kind
 from cbcore.names import canonical
 from cbcore.plugins import Catalog, read_distributions
 from cbcore.plugins.policy import PluginPolicy
@@ -110,7 +111,7 @@ def _kinds_table(catalog: Catalog) -> list[str]:
     """Every kind, with its entry-point group, its hook and its plugin."""
     rows = ["| kind | entry points | hook | plugin | offers |", "|---|---|---|---|---|"]
     hooks = {kind: f"`{hook}`" for hook, kind in hookspecs.OFFERING.items()}
-    for name in catalog.kinds:
+    for name in [*KINDS, *sorted({*catalog.kinds} - {*KINDS})]:
         kind: Kind = catalog.kind(name)
         owner = "" if name in KINDS else catalog.find("kind", name).plugin
         row = (f"`{name}`", f"`{kind.group}`", hooks.get(name, ""), owner, kind.offer)
@@ -237,7 +238,7 @@ def describe_type(option: Option) -> str:
     """The values that an option takes."""
     if option.choices:
         return " or ".join(f"`{choice}`" for choice in option.choices)
-    if option.type is object and option.parse:
+    if option.type is object and option.parse and not getattr(option, "kind", ""):
         return " or ".join(f"`{word}`" for word in (option.metavar or "").split("|"))
     bounds = {"at least": option.at_least, "more than": option.above, "at most": option.at_most}
     limits = "".join(f", {word} {n}" for word, n in bounds.items() if n is not None)
@@ -281,7 +282,7 @@ def _with_keys(name: str, begin: str, table: list[str]) -> str:
 
 def _plugin_key(option: PluginOption) -> str:
     """The line of a key that a plugin declares."""
-    component = option.component.described()
+    component = option.component.describe()
     taken = describe_type(option.load())
     meaning = component.summary.replace(" Repeatable.", "").replace("|", "\\|")
     return f"| `{option.key}` | {taken} | `{option.flag}` | {meaning} Of {component.plugin}. |"
@@ -328,12 +329,36 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:most]) + more
 
 
+TOOLBOX = (
+    *("chains", "contexts", "texts", "requests", "columns", "scoring", "tokens", "secrets"),
+    *("files", "hf", "json_data", "timing", "names", "boundary"),
+)
+
+
+def toolbox_page() -> str:
+    """The functions and classes that plugins share, by module."""
+    parts = ["# Toolbox", "", NOTICE, "", TOOLBOX_TEXT, ""]
+    for module in (importlib.import_module(f"cbcore.{name}") for name in TOOLBOX):
+        parts += [f"## `{module.__name__}`", "", inspect.getdoc(module) or "", ""]
+        for name in module.__all__:
+            value = getattr(module, name)
+            if inspect.isclass(value) or inspect.isfunction(value):
+                parts += [f"### `{name}`", "", inspect.getdoc(value) or "", ""]
+                parts += _code(f"{name}{_readable(inspect.signature(value))}")
+    return _page(parts)
+
+
+TOOLBOX_TEXT = """The functions and classes of the core that plugins share. Import them instead of
+writing a copy, so that two plugins agree on what a context, a token or a sentence is."""
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "plugins.md": plugins_page,
     "hooks.md": hooks_page,
     "cli.md": cli_page,
     "errors.md": errors_page,
     "protocols.md": protocols_page,
+    "toolbox.md": toolbox_page,
     "run-files.md": run_files_page,
     "results.md": results_page,
     "store.md": store_page,

@@ -10,8 +10,7 @@ import pytest
 
 from cb_compare import Options, compare_runs, compare_systems
 from cb_compare.records import Report
-from cb_compare.rendering import as_json, as_markdown, as_text
-from cb_compare.wording import claim, numbers, remarks
+from cb_compare.rendering import as_json, as_markdown, as_text, claim, numbers, remarks
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.results import EvalResult, EvalRow, Section
 from cbcore.results.summary import sum_up

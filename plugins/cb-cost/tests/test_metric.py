@@ -150,17 +150,6 @@ def test_a_price_of_cached_input_goes_before_the_multiplier():
     assert metric.compare(given)["s"]["net_usd"] == pytest.approx((60 + 40 * 0.25) / 1e6)
 
 
-def test_rows_that_were_kept_before_say_it_as_a_whole():
-    """Nothing of single requests is in them: their usage is that of the row."""
-    given = rows([LONG])
-    for key in ("asked", "to"):
-        del given[0].metadata["prompt_blocks"][key]
-    metric = NetCost(cache="openai-4o", price_in=1.0, price_out=1.0)
-    assert metric.compare({"s": given})["s"]["raw_usd"] == pytest.approx((361 + 5) / 1e6)
-    given[0].metadata |= {"prompt_tokens": 100, "cached_tokens": 40, "completion_tokens": 2}
-    assert metric.compare({"s": given})["s"]["net_usd"] == pytest.approx((60 + 20 + 2) / 1e6)
-
-
 def test_without_a_price_there_are_tokens_but_no_dollars():
     """Unknown stays unknown."""
     found = NetCost(cache="openai").compare({"s": rows([LONG])})["s"]

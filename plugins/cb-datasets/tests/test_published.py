@@ -206,7 +206,7 @@ def test_what_cannot_be_judged_has_no_score(evaluator):
 )
 def test_a_published_score_is_for_its_own_benchmark_alone(entry):
     """It applies to the task called as the benchmark is, which no other dataset has."""
-    described = Component("evaluator", entry.name, entry.value).described()
+    described = Component("evaluator", entry.name, entry.value).describe()
     (task,) = described.applies_to
     having = {n for n, e in BENCHMARKS.items() if task in dataset(n, "sample").tasks}
     assert having == {task}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cb_datasets import BENCHMARKS
-from cb_datasets.reference import main, page
+from tools.docs.datasets import main, page
 
 PLUGIN = Path(__file__).parents[1]
 PAGE = PLUGIN.parents[1] / "docs" / "reference" / "datasets.md"
@@ -19,7 +19,7 @@ def readme() -> str:
 
 @pytest.mark.skipif(not PAGE.parent.is_dir(), reason="the plugin is not in its repository")
 def test_the_page_is_up_to_date():
-    """Run `python -m cb_datasets.reference docs/reference/datasets.md` after a change."""
+    """Run `python -m tools.docs.datasets docs/reference/datasets.md` after a change."""
     assert PAGE.read_text(encoding="utf-8") == page(readme())
 
 

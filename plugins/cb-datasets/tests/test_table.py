@@ -40,7 +40,7 @@ def test_the_entry_points_are_those_of_the_table():
     }
     del listed["needle"]  # it has no row in the table
     for name, target in listed.items():
-        described = Component("dataset", name, target).described()
+        described = Component("dataset", name, target).describe()
         assert described.load()(config="sample").benchmark.name == name
         assert described.summary == BENCHMARKS[name].summary
         assert described.tasks == BENCHMARKS[name].tasks

@@ -8,7 +8,8 @@ import json
 
 import pytest
 
-from cb_llm_judge import FunctionJudge, JudgeClient, JudgeError, rating_form
+from cb_llm_judge import FunctionJudge, JudgeClient, JudgeError, LLMJudge, rating_form
+from cbcore import evaluate
 
 RATE = "Rate it.\n<gold-0>\nParis\n</gold-0>\n<response-0>\nParis\n</response-0>"
 
@@ -113,10 +114,15 @@ def test_the_key_is_sent_and_shows_nowhere(server, monkeypatch):
     """Not even when the judge repeats it in its reason."""
     monkeypatch.setenv("JUDGE_KEY", "quite-a-secret-value")
     client = JudgeClient(server.url, "leaking", api_key_env="JUDGE_KEY")
-    (rating,) = asking(client, rate)
+    judge = LLMJudge(server.url, "leaking", api_key_env="JUDGE_KEY")
+    example = {"id": 1, "question": "Where?", "answer": "Paris"}
+    result = evaluate(
+        [lambda example: {"response": "Paris"}], [example], evaluators=[judge], metrics=[]
+    )
     assert server.asked()[0]["key"] == "Bearer quite-a-secret-value"
-    shown = f"{client!r} {rating!r} {client.identity!r}"
+    shown = f"{client!r} {client.identity!r} {result.rows!r} {result.to_json()}"
     assert "quite-a-secret-value" not in shown
+    assert "***" in shown
 
 
 def test_the_identity_tells_judges_apart_and_is_plain_data():

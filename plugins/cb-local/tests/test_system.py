@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -236,34 +233,6 @@ def test_a_system_can_be_sent_to_another_process(local: Local) -> None:
     local.process(EXAMPLE)
     copy = pickle.loads(pickle.dumps(local))
     assert vars(copy) == vars(local)
-
-
-FORKED = """
-import os, sys
-from cb_local import Local
-system = Local(max_tokens=4, n_ctx=256)
-example = {"id": 1, "question": "What is 2 plus 2?"}
-own = system.process(example)
-child = os.fork()
-if child == 0:
-    os._exit(0 if system.process(example) == own else 1)
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-"""
-
-
-@pytest.mark.usefixtures("bundled")
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_a_forked_process_starts_an_engine_of_its_own() -> None:
-    """Child and parent answer alike, both end by themselves, and neither prints anything."""
-    done = subprocess.run(
-        # Newer Pythons warn of any fork with threads: what this is about.
-        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORKED],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 # -- in a run ----------------------------------------------------------------------------------

@@ -147,12 +147,14 @@ def test_why_names_the_package_that_would_supply_it(site: Path) -> None:
     """Without any plugin installed, the first-party packages are known by what they offer."""
     catalog = Catalog(read_distributions([str(site)]))
 
-    assert explain(catalog, "bm25").packages == [
+    assert [tuple(one.values()) for one in explain(catalog, "bm25")["packages"]] == [
         ("system", "bm25", "cb-baselines"),
         ("memory", "bm25", "cb-memory"),
     ]
-    assert ("dataset", "hotpotqa", "cb-hotpotqa") in explain(catalog, "hotpotq").near
-    assert explain(catalog, "cb-two/one").packages == []
+    assert ("dataset", "hotpotqa", "cb-hotpotqa") in [
+        tuple(one.values()) for one in explain(catalog, "hotpotq")["near"]
+    ]
+    assert explain(catalog, "cb-two/one")["packages"] == []
 
 
 # -- cb plugins lock, cb run --locked ----------------------------------------------------------

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cb_metrics.quantiles import (
-    clustered_quantile_of,
     measured_quantile,
     quantile_of,
+    quantile_of_clusters,
 )
 from cbcore.stats import Units, quantile_at
 
@@ -97,12 +97,12 @@ def test_the_bounds_are_wilsons_of_the_share_that_lies_below():
     shares = proportion.proportion_confint(effective / 2, effective, alpha=alpha, method="wilson")
     ordered = np.sort(values)
     wanted = ordered[math.floor(200 * shares[0]) - 1], ordered[math.ceil(200 * shares[1])]
-    assert clustered_quantile_of(values, 0.5, groups, n=200).interval == pytest.approx(wanted)
+    assert quantile_of_clusters(values, 0.5, groups, n=200).interval == pytest.approx(wanted)
 
 
 def test_one_cluster_bounds_nothing():
     """Nor do so few that no value lies above for sure."""
-    assert clustered_quantile_of([1.0, 2.0, 3.0], 0.5, ["a"] * 3, n=3).interval is None
-    several = clustered_quantile_of([float(i) for i in range(40)], 0.99, list(range(40)), n=40)
+    assert quantile_of_clusters([1.0, 2.0, 3.0], 0.5, ["a"] * 3, n=3).interval is None
+    several = quantile_of_clusters([float(i) for i in range(40)], 0.99, list(range(40)), n=40)
     assert several.interval is None
-    assert clustered_quantile_of([], 0.5, [], n=0) is None
+    assert quantile_of_clusters([], 0.5, [], n=0) is None

@@ -45,6 +45,16 @@ def test_replies_without_an_answer_are_billed_as_any_other(server, fault, limit)
     assert sum(row.metadata["cost_usd"] for row in rows) == pytest.approx(4 * COST)
 
 
+def test_the_cost_of_images_is_no_bound():
+    """Their tokens are unknown, and their base64 is not text."""
+    part = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "iVBORw0K" * 500}}
+    message = {"role": "user", "content": [{"type": "text", "text": "What is this?"}, part]}
+    system = OpenAI("http://127.0.0.1:1", "gpt-4o", max_tokens=2)
+    costs = [system.max_cost({"messages": [message]}), system.max_cost({"question": "Who?"})]
+    assert [cost.is_bound for cost in costs] == [False, True]
+    assert costs[0].tokens < 100
+
+
 @pytest.mark.parametrize("status", [400, 401, 500])
 def test_failures_do_not_let_all_others_through(server, status):
     """They were not billed, and showed nothing of what calls cost."""

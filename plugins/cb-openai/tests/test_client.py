@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from cb_openai import ChatClient, EndpointError, Outcome
-from cb_openai.addresses import host_and_port, normalized
+from cb_openai.addresses import host_and_port, normalize
 
 
 @pytest.mark.parametrize(
@@ -31,8 +31,8 @@ from cb_openai.addresses import host_and_port, normalized
 )
 def test_the_version_is_added_where_it_is_missing(written, meant):
     """With or without `/v1`, with a path, a query, or the whole address of an API."""
-    assert normalized(written) == meant
-    assert normalized(meant) == meant
+    assert normalize(written) == meant
+    assert normalize(meant) == meant
 
 
 @pytest.mark.parametrize(
@@ -42,14 +42,14 @@ def test_the_version_is_added_where_it_is_missing(written, meant):
 def test_what_is_no_address_is_refused(written):
     """With the value in the message."""
     with pytest.raises(ValueError, match="base_url is"):
-        normalized(written)
+        normalize(written)
 
 
 @pytest.mark.parametrize("written", ["http://ada:lovelace@h", "ada:lovelace@h"])
 def test_a_login_in_the_address_is_refused_and_not_told(written):
     """A password would end up in names and messages."""
     with pytest.raises(ValueError) as caught:
-        normalized(written)
+        normalize(written)
     assert "lovelace" not in str(caught.value)
 
 

@@ -116,10 +116,11 @@ def test_room_that_is_not_there_lowers_the_limit_for_good():
     entered = [limit.enter_now() for _ in range(40)]
     for one in entered:
         limit.lower(one)
-    assert (limit.most, int(limit.current)) == (20, 20)
+    assert (limit.most, limit.current) == (20, 20)
     for _ in range(100):
-        limit.succeeded()
-    assert (limit.most, int(limit.current)) == (20, 20)
+        limit.succeeded(limit.enter_now())
+        limit.leave()
+    assert (limit.most, limit.current) == (20, 20)
     limit.under_way = 1
     limit.lower(limit.enter_now())
     limit.under_way = 0

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cb_openai.messages import Prompting, check_template, filled
+from cb_openai.messages import Prompting, check_template, fill_template
 from cbcore.exceptions import DataError
 
 
@@ -85,19 +85,19 @@ def test_a_system_prompt_goes_first():
 def test_a_template_is_filled_with_fields_and_nothing_else(template, text):
     """No attributes, no indices, no formats: what is no plain field stands as it is."""
     example = {"context": "C.", "question": "Q?", "choices": ["x", "y"]}
-    assert filled(template, example) == text
+    assert fill_template(template, example) == text
 
 
 @given(st.text())
 def test_text_of_the_data_is_never_read_as_a_template(text):
     """Braces in a context are just braces."""
-    assert filled("{context}", {"context": text}) == text
+    assert fill_template("{context}", {"context": text}) == text
 
 
 def test_a_field_that_an_example_lacks_is_an_error():
     """Not an empty place in the prompt."""
     with pytest.raises(DataError, match="example 1 has no 'passage'"):
-        filled("{passage}", {"id": 1})
+        fill_template("{passage}", {"id": 1})
 
 
 def test_a_template_without_a_field_is_refused():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 
 import pytest
 from hypothesis import given, settings
@@ -46,24 +47,73 @@ def test_a_waiting_request_that_is_cancelled_takes_no_place():
     asyncio.run(run())
 
 
-def test_refusals_halve_the_limit_once_per_round_and_successes_restore_it():
-    """Requests that were under way together count as one refusal; the limit never exceeds most."""
-
-    async def run():
-        limit = AdaptiveLimit(8)
-        round_one = [await limit.enter() for _ in range(8)]
-        for entered in round_one:
-            limit.refused(entered)
-        assert limit.current == 4
-        for _ in range(8):
+def concurrency_of(limit, endpoint, n_steps, n_callers=64):
+    """How many requests were sent at each step; `endpoint` tells for each whether it is served."""
+    sent = []
+    for step in range(n_steps):
+        entered = [limit.enter_now() for _ in range(min(limit.current, n_callers))]
+        sent.append(len(entered))
+        for one, is_served in zip(entered, endpoint(len(entered), step), strict=True):
+            (limit.succeeded if is_served else limit.refused)(one)
             limit.leave()
-        limit.refused(await limit.enter())
-        assert limit.current == 1  # never less
-        for _ in range(1000):
-            limit.succeeded()
-        assert limit.current == 8
+    return sent
 
-    asyncio.run(run())
+
+def refuse_at_random(share, seed=7):
+    dice = random.Random(seed)
+    return lambda n, _step: [dice.random() >= share for _ in range(n)]
+
+
+def refuse_beyond(capacity, seed=7):
+    """An endpoint that serves so many requests at the same time, whichever."""
+    dice = random.Random(seed)
+    return lambda n, _step: dice.sample([i < capacity for i in range(n)], n)
+
+
+def test_requests_that_were_concurrent_halve_the_limit_once():
+    """And the limit is never below one, however many are refused."""
+    limit = AdaptiveLimit(256)
+    assert concurrency_of(limit, lambda n, _step: [False] * n, 3) == [64, 32, 16]
+    concurrency_of(limit, lambda n, _step: [False] * n, 100)
+    assert (limit.current, limit.lowest, limit.is_serving) == (1, 1, False)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.45])
+def test_refusals_that_do_not_depend_on_concurrency_cost_little_of_it(share):
+    """Whoever is refused at random is served no better with fewer requests at the same time."""
+    sent = concurrency_of(AdaptiveLimit(256), refuse_at_random(share), 100)
+    assert sum(sent) / len(sent) > 0.8 * 64
+
+
+@pytest.mark.parametrize("capacity", [4, 8, 20, 40])
+def test_an_endpoint_with_a_capacity_gets_about_as_much(capacity):
+    """After a start, few requests are refused, and much of the capacity is in use."""
+    limit = AdaptiveLimit(256)
+    concurrency_of(limit, refuse_beyond(capacity), 20)
+    limit.times_refused = 0
+    sent = concurrency_of(limit, refuse_beyond(capacity), 200)
+    assert sum(min(n, capacity) for n in sent) > 0.6 * capacity * len(sent)
+    assert limit.times_refused < 0.3 * sum(sent)
+
+
+@pytest.mark.parametrize(
+    "storm", [refuse_at_random(0.3), refuse_beyond(2), lambda n, _step: [False] * n]
+)
+def test_the_limit_recovers_after_a_storm(storm):
+    """Thirty rounds without refusals are enough, some hundred requests."""
+    limit = AdaptiveLimit(256)
+    concurrency_of(limit, storm, 40)
+    sent = concurrency_of(limit, lambda n, _step: [True] * n, 30)
+    assert sent[-1] == 64
+
+
+def test_a_usual_share_of_refusals_is_forgotten():
+    """A storm that ended does not hide that the endpoint has a capacity."""
+    limit = AdaptiveLimit(256)
+    concurrency_of(limit, refuse_at_random(0.3), 40)
+    concurrency_of(limit, lambda n, _step: [True] * n, 30)
+    concurrency_of(limit, refuse_beyond(20), 40)
+    assert limit.current < 40
 
 
 @settings(max_examples=50, deadline=None)
@@ -82,7 +132,7 @@ def test_whatever_happens_everyone_gets_a_turn_and_the_limit_holds(most, outcome
             assert limit.under_way <= most
             try:
                 await asyncio.sleep(0)
-                limit.refused(entered) if outcome == "refused" else limit.succeeded()
+                (limit.refused if outcome == "refused" else limit.succeeded)(entered)
             finally:
                 limit.leave()
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cb_openai import ChatClient, EndpointError, Outcome
+from cb_openai import ChatClient, EndpointError, Outcome, Retry
+from cb_openai.errors import StatusError
 from cb_openai.transport import retry_after_s
 
 
@@ -88,6 +89,18 @@ def test_without_retry_after_waits_double_up_to_the_limit_and_vary(server, ask, 
     for wait, least in zip(waits, [1, 2, 4, 6, 6], strict=True):
         assert least <= wait <= min(least + 1, 6)
     assert any(wait % 1 for wait in waits)
+
+
+@pytest.mark.parametrize(
+    ("retries", "is_serving", "most_s"),
+    [(1, True, 0.5), (5, True, 0.5), (1, False, 0.5), (3, False, 2), (9, False, 8)],
+)
+def test_a_retry_at_once_is_not_put_off_while_others_are_served(retries, is_serving, most_s):
+    """An endpoint that refuses most requests gets more time at each retry, up to the backoff."""
+    error = StatusError(Outcome.RATE_LIMITED, "too many", status=429, retry_after_s=0)
+    retry = Retry(backoff_s=8)
+    waits = [retry.wait_s(error, retries=retries, is_serving=is_serving) for _ in range(500)]
+    assert 0.8 * most_s < max(waits) <= most_s
 
 
 def test_an_endpoint_that_asks_for_too_long_a_wait_is_not_waited_for(server, ask):

@@ -68,7 +68,7 @@ def test_no_file_and_no_line_of_a_run_holds_the_key(server, cb, tmp_path, key, f
 
 
 @pytest.mark.parametrize("key", [KEY, PLAIN_KEY])
-def test_a_key_that_comes_back_is_blotted_out(server, key):
+def test_a_key_that_comes_back_is_redacted(server, key):
     """In an error, in an answer, plain or escaped."""
     refused = OpenAI(server.url(fault="echo_key"), "gpt-4o", api_key=key, name="refused")
     echoing = OpenAI(server.url(text="echo"), "gpt-4o", api_key=key, name="echoing")
@@ -81,6 +81,17 @@ def test_a_key_that_comes_back_is_blotted_out(server, key):
     assert key not in result.to_json()
     assert result.rows[0].error.startswith("StatusError: unauthorized: status 401: wrong key: ")
     assert result.rows[1].response == "It is ***."
+
+
+@pytest.mark.parametrize(
+    "headers", [{"X-Api-Key": PLAIN_KEY}, {"Authorization": f"Bearer {PLAIN_KEY}"}]
+)
+def test_a_header_that_comes_back_is_redacted(server, headers):
+    """If its name says that it is a secret, and without the word in front of a token."""
+    system = OpenAI(server.url(text="echo"), "gpt-4o", headers={**headers, "X-Key": ""})
+    example = {"id": 1, "question": f"It is {PLAIN_KEY}."}
+    result = evaluate([system], [example], evaluators=[], metrics=[])
+    assert result.rows[0].response == "It is ***."
 
 
 def test_a_refusal_says_that_no_key_was_sent(server, monkeypatch):

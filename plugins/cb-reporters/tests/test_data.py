@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from cb_reporters import Csv, JsonLines
+from cb_reporters.data import Csv, JsonLines
 from cbcore.results import EvalResult, EvalRow
 
 

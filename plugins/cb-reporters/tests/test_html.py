@@ -12,8 +12,8 @@ from importlib import resources
 
 import pytest
 
-from cb_reporters import Html
 from cb_reporters.markup import Markup, tag
+from cb_reporters.page.document import Html
 from cb_reporters.page.packing import EXAMPLE_END, TEXT_END
 from cbcore.results import EvalResult, EvalRow
 from cbcore.texts import visible
@@ -335,3 +335,26 @@ def test_tag_escapes_everything_that_is_not_markup():
     """Text and attribute values cannot leave their place."""
     built = tag("p", "<b>", Markup("<i></i>"), None, title='"x"', hidden=True, data_n=1.5, id=None)
     assert built == '<p title="&quot;x&quot;" hidden data-n="1.5">&lt;b&gt;<i></i></p>'
+
+
+class Counted(list):
+    """Rows that count how often one of them is made, as rows on disk are decoded."""
+
+    n_made = 0
+
+    def __iter__(self):
+        for row in super().__iter__():
+            self.n_made += 1
+            yield row
+
+    def __getitem__(self, place):
+        found = super().__getitem__(place)
+        self.n_made += len(found) if isinstance(place, slice) else 1
+        return found
+
+
+def test_each_row_is_read_once(result):
+    """Decoding a row of a store takes longer than all that the page says of it."""
+    result.rows = rows = Counted(result.rows)
+    Html().render(result)
+    assert rows.n_made == len(rows) > 0

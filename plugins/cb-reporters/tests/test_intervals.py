@@ -11,8 +11,10 @@ import attrs
 import pytest
 
 from cb_metrics import CompressionRatio, Latency, MeanScore, ParetoRank
-from cb_reporters import Html, Markdown, Table
 from cb_reporters.formats import duration_bounds, percent_bounds, score_bounds
+from cb_reporters.markdown import Markdown
+from cb_reporters.page.document import Html
+from cb_reporters.table import Table
 from cb_reporters.view import View
 from cbcore.results import EvalResult, EvalRow
 from cbcore.results.summary import sum_up

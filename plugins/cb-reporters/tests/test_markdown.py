@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from markdown_it import MarkdownIt
 
-from cb_reporters import Markdown
-from cb_reporters.markdown import escape
+from cb_reporters.markdown import Markdown, escape
 from cbcore.texts import visible
 
 

@@ -8,8 +8,9 @@ from importlib.metadata import entry_points
 
 import pytest
 
-from cb_reporters import Html, Table
-from cbcore.introspection import parameters_of, signature_of
+from cb_reporters.page.document import Html
+from cb_reporters.table import Table
+from cbcore.introspection import format_type, parameters_of, signature_of
 from cbcore.protocols import Reporter
 
 ENTRIES = {
@@ -53,7 +54,7 @@ def test_unusual_results_are_rendered(name, unusual):
 
 def test_parameters_have_types_a_spec_can_convert():
     """Specs convert by annotation, so annotations resolve."""
-    assert [(p.name, p.type) for p in parameters_of(Html)] == [
+    assert [(p.name, format_type(p.annotation)) for p in parameters_of(Html)] == [
         ("max_rows", "int"),
         ("max_mb", "float"),
     ]

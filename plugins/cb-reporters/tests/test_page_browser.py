@@ -10,8 +10,10 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 
-from cb_reporters import Html
-from cb_reporters.page import Query, Survey, find, open_example, render
+from cb_reporters.page.document import Html, render
+from cb_reporters.page.finding import Query, find
+from cb_reporters.page.opening import open_example
+from cb_reporters.page.survey import Survey
 from cbcore.results import EvalRow, Section, Texts
 from cbcore.texts import visible
 
@@ -373,7 +375,7 @@ class Handler(BaseHTTPRequestHandler):
             page = render(result, survey, remote=True, live=server.live, version=version)
             self.answer(page.encode(), "text/html")
         elif parts.path == "/token/data/examples":
-            self.answer(find(index, Query.read(parameters), result).to_json())
+            self.answer(find(index, Query.read(parameters), result))
         elif parts.path == "/token/data/example":
             repeat = int(parameters["repeat"]) if "repeat" in parameters else None
             place = index.locate(parameters["id"], parameters.get("dataset"), repeat)

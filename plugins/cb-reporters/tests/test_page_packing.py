@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import random
 
 import pytest
 
-from cb_reporters.page import ExampleIndex, open_example
-from cb_reporters.page.packing import join_packed, pack, parts_of
+from cb_reporters.page.index import ExampleIndex
+from cb_reporters.page.opening import open_example
+from cb_reporters.page.packing import find_part, join_packed, pack
 
 UNPACK = """
 import { buildSync } from "esbuild";
@@ -89,36 +89,11 @@ def test_a_search_finds_the_examples_that_have_every_term(pages, in_script):
     assert all(len(found) > 0 for found in expected[:4])
 
 
-def joined(parts, original):
-    if isinstance(parts, str):
-        return parts
-    return "".join(p if isinstance(p, str) else original[p[0] : p[1]] for p in parts)
-
-
-def test_a_context_is_told_by_the_parts_of_the_original():
-    """What was cut out is told by where it stood, and what was added by itself."""
-    sentences = [f"Ship {i} {'sailed on ' * 12}and sank{end}" for i, end in enumerate(".!?.")]
-    original = "\n".join(sentences)
-    assert parts_of(original[4:300], original) == [[4, 300]]
-    ends = [(original.find(one), original.find(one) + len(one)) for one in sentences]
-    told = parts_of(" ".join((sentences[0], sentences[2], "New.", sentences[3])), original)
-    assert told == [list(ends[0]), " ", list(ends[2]), " New. ", list(ends[3])]
-    assert parts_of("Wholly other words.", original) == "Wholly other words."
-    assert parts_of("\U0001f6a2 sank.", "A \U0001f6a2 sank.") == "\U0001f6a2 sank."
-
-
-def test_parts_of_a_context_make_it_up_again():
-    """Whatever was dropped, moved, repeated and added."""
-    dice = random.Random(6)
-    for _ in range(500):
-        sentences = [
-            " ".join(dice.choices(["a", "ship", "Keel", "1,958", "é"], k=dice.randrange(1, 9)))
-            + dice.choice([".", "!", "?!", "\n", ""])
-            for _ in range(dice.randrange(1, 12))
-        ]
-        original = dice.choice([" ", "\n", "  "]).join(sentences)
-        kept = [one for one in sentences if dice.random() < 0.7]
-        dice.shuffle(kept) if dice.random() < 0.3 else None
-        kept.insert(dice.randrange(len(kept) + 1), dice.choice(["", "New words here.", " "]))
-        made = dice.choice([" ", "\n"]).join(kept)
-        assert joined(parts_of(made, original), original) == made
+def test_a_context_that_is_a_part_of_the_original_has_its_place_there():
+    """Any other is a text of its own, as is one with characters that a browser counts as two."""
+    original = "Ship 1 sailed on. Ship 2 sank. It was found."
+    assert find_part("Ship 2 sank.", original) == [[18, 30]]
+    assert find_part(original, original) == [[0, len(original)]]
+    assert find_part("Ship 2 sank. Other words.", original) == "Ship 2 sank. Other words."
+    assert find_part("", original) == ""
+    assert find_part("\U0001f6a2 sank.", "A \U0001f6a2 sank.") == "\U0001f6a2 sank."

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cb_reporters.page import ExampleIndex, Survey
-from cb_reporters.page.charts import Charts
+from cb_reporters.page.charts import Charts, families_of
 from cb_reporters.page.distributions import Distribution, score_spreads
-from cb_reporters.page.families import families_of
+from cb_reporters.page.embedding import sample
+from cb_reporters.page.index import ExampleIndex
 from cb_reporters.page.reading import Reading, context_of
-from cb_reporters.page.reproduce import commands_of, spelt, used_in
-from cb_reporters.page.sampling import sample
+from cb_reporters.page.reproduce import commands_of, format_component, list_used
+from cb_reporters.page.survey import Survey
 from cb_reporters.view import View
 from cbcore.results import EvalResult, EvalRow, Section
 
@@ -216,7 +216,7 @@ def test_a_chain_is_spelt_out_with_every_parameter():
     """As one would ask for it; what is empty is left out."""
     stage = {"component": "bm25", "params": {"max_tokens": 150, "none": None, "many": ["a", "b"]}}
     chain = {"component": "chain", "stages": [stage, {"component": "extractive", "params": {}}]}
-    assert spelt(chain) == "bm25:max_tokens=150,many=[a,b] | extractive"
+    assert format_component(chain) == "bm25:max_tokens=150,many=[a,b] | extractive"
 
 
 def command_of(result):
@@ -343,7 +343,7 @@ def test_evaluators_that_took_no_part_are_not_named():
     """One that says what it gives, and of which no row has anything."""
     evaluators = [{"name": "a", "emits": ["f1"]}, {"name": "b", "emits": ["x"]}, {"name": "c"}]
     result = EvalResult([EvalRow("s", 1, {"f1": 1.0})], config={"evaluators": evaluators})
-    assert [used.name for used in used_in(result, Survey.of(result).scores)] == ["a", "c"]
+    assert [used["name"] for used in list_used(result, Survey.of(result).scores)] == ["a", "c"]
 
 
 def test_what_gave_nothing_is_not_named():
@@ -353,20 +353,24 @@ def test_what_gave_nothing_is_not_named():
         "metrics": [{"name": "c"}, {"name": "d", "idle": True}],
     }
     result = EvalResult([EvalRow("s", 1, {"f1": 1.0})], config=told)
-    assert [used.name for used in used_in(result, {"f1"})] == ["b", "c"]
+    assert [used["name"] for used in list_used(result, {"f1"})] == ["b", "c"]
 
 
 def test_the_plugins_of_options_are_named():
     """Their versions made the numbers as well."""
     option = {"name": "suite", "component": "suite", "plugin": "cb-suites", "version": "0.1.0"}
-    (used,) = used_in(EvalResult([], config={"options": [option]}), set())
-    assert (used.kind, used.spelt, used.source) == ("option", "suite", "cb-suites 0.1.0")
+    (used,) = list_used(EvalResult([], config={"options": [option]}), set())
+    found = used["kind"], used["component"], used["from"]
+    assert found == ("option", "suite", "cb-suites 0.1.0")
 
 
 def test_a_function_of_ones_own_is_spelt_as_it_is_asked_for():
     """With what it is given, and without the object that it is."""
     params = {"function": "functools.partial(<function cut>, share=0.3)", "share": 0.3}
-    assert spelt({"component": "py:./m.py:cut", "params": params}) == "py:./m.py:cut:share=0.3"
+    assert (
+        format_component({"component": "py:./m.py:cut", "params": params})
+        == "py:./m.py:cut:share=0.3"
+    )
 
 
 def test_runs_that_are_compared_have_a_command_each():

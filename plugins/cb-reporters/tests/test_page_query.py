@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cb_reporters.page import ExampleIndex, Query, find, open_example
+from cb_reporters.page.finding import Query, find
+from cb_reporters.page.index import ExampleIndex
+from cb_reporters.page.opening import open_example
 from cbcore.exceptions import UsageError
 from cbcore.results import EvalResult, EvalRow, Texts
 
@@ -37,8 +39,8 @@ def run():
 
 def ids(run, **parameters):
     found = find(ExampleIndex.of(run), Query.read(parameters), run)
-    assert found.total == len(found.examples)
-    return [line["id"] for line in found.examples]
+    assert found["total"] == len(found["examples"])
+    return [line["id"] for line in found["examples"]]
 
 
 @pytest.mark.parametrize(
@@ -114,11 +116,11 @@ def test_pages(run):
     """A part of the list, from an offset on or around one example."""
     index = ExampleIndex.of(run)
     second = find(index, Query.read({"offset": "2", "limit": "2"}), run)
-    assert (second.total, second.offset) == (5, 2)
-    assert [line["id"] for line in second.examples] == ["lost", "failed"]
+    assert (second["total"], second["offset"]) == (5, 2)
+    assert [line["id"] for line in second["examples"]] == ["lost", "failed"]
     around = find(index, Query.read({"limit": "2", "around": "3"}), run)
     assert around == second
-    assert find(index, Query.read({"limit": "0"}), run).examples != []
+    assert find(index, Query.read({"limit": "0"}), run)["examples"] != []
 
 
 def test_a_line(run):
@@ -154,7 +156,7 @@ def test_rows_may_be_added_while_a_run_goes_on(run):
     assert list(index.systems) == ["base", "short", "third"]
     assert index.value(0, "late") is None
     assert index.value(9, "late") == 1.0
-    assert find(index, Query(system="third")).total == 1
+    assert find(index, Query(system="third"))["total"] == 1
 
 
 def test_an_opened_example(run):

@@ -7,7 +7,7 @@ import json
 import pyarrow.parquet
 import pytest
 
-from cb_reporters import Csv, JsonLines, Parquet
+from cb_reporters.data import Csv, JsonLines, Parquet
 from cbcore.exceptions import MissingExtraError
 from cbcore.results import EvalResult, EvalRow
 
@@ -37,7 +37,7 @@ def test_columns_are_those_of_csv_data_frames_and_json(tmp_path):
     assert table.column_names == header == list(result.to_dataframe().columns)
     in_json = [json.loads(line) for line in JsonLines().render(result).splitlines()]
     others = {"scores", "metadata", "missing", "position"}
-    assert set(in_json[0]) - others == set(EvalResult(rows=[]).flat_columns().fields)
+    assert set(in_json[0]) - others == {*EvalResult(rows=[]).flat_rows()[0]} - {"missing"}
     assert table["metadata.cost"].to_pylist() == [2.0, 0.5]
     assert table["metadata.late"].to_pylist() == [None, True]
     assert table["metadata.f1"].to_pylist() == ["[1]", None]

@@ -6,8 +6,9 @@ import dataclasses
 
 import pytest
 
-from cb_reporters import Html, Markdown, Table
-from cb_reporters.text import width
+from cb_reporters.markdown import Markdown
+from cb_reporters.page.document import Html
+from cb_reporters.table import Table, width
 from cbcore.results import EvalResult, EvalRow, Section
 
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cb_reporters import Table
-from cb_reporters.text import width
+from cb_reporters.table import Table, width
 from cbcore.results import EvalResult, EvalRow, Section
 
 METRICS = ("mean_score", "pass_rate", "compression_ratio", "cost_of_pass", "latency_p95", "own")

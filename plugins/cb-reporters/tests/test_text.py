@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cb_reporters.text import pad, shorten, width, wrap
+from cb_reporters.table import pad, shorten, width, wrap
 from cbcore.texts import visible
 
 

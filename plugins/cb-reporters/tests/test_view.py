@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cb_reporters import Html, Markdown, Table
+from cb_reporters.markdown import Markdown
+from cb_reporters.page.document import Html
+from cb_reporters.table import Table
 from cb_reporters.view import View
 from cbcore.results import EvalResult, EvalRow
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cb_suites.bounded import child, worker
+from cbcore import evaluate
 from tests.forkserver import copy_plugin_cache, run_cb
 
 
@@ -27,8 +28,9 @@ def cb(tmp_path):
 
 @pytest.fixture(scope="module")
 def short_time_limit():
-    """Patterns and templates may take half a second instead of two, in new processes."""
+    """Patterns and templates may take half a second and 400 MB, in new processes."""
     limit = "from cb_suites.bounded import child; child.MOST_CPU_S = 0.5"
+    limit += "; child.MOST_MEMORY = 400_000_000"
     worker.WORKERS.close()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(child, "MOST_CPU_S", 0.5)
@@ -39,16 +41,13 @@ def short_time_limit():
 
 
 @pytest.fixture
-def lines_of(cb):
+def lines_of(tmp_path, monkeypatch):
     """Run a suite and give each line of its table by its path."""
+    monkeypatch.chdir(tmp_path)
 
-    def run(suite, system, *arguments, **environ):
-        chosen = ("--suite", suite, "--system", system)
-        done = cb("run", *chosen, *arguments, "--output", "json", **environ)
-        assert done.returncode == 0, done.stderr
-        return {
-            line["path"]: line for line in json.loads(done.stdout)["sections"]["suites"]["lines"]
-        }
+    def run(suite, system, **options):
+        result = evaluate([system], suites=[suite], progress=False, **options)
+        return {line["path"]: line for line in result.sections["suites"].lines}
 
     return run
 

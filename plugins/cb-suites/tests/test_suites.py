@@ -12,8 +12,9 @@ from cb_datasets import benchmark, dataset
 from cb_suites import folders
 from cb_suites.engine import GroupNode, SuiteManager
 from cb_suites.engine.formats import make_format
-from cb_suites.engine.prompts import DocumentReader
 from cb_suites.engine.scoring import ReadAnswer
+from cb_suites.engine.task import Task
+from cb_suites.engine.validation import validate
 
 NAMES = (
     *("mmlu", "bbh", "longbench", "context-core", "demo"),
@@ -80,12 +81,10 @@ def configs(group):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_suite_is_sound(cb, name):
-    """`cb suite validate` finds nothing to say."""
+def test_a_suite_is_sound(name):
+    """Validation finds nothing to say."""
     folder = getattr(folders, FOLDERS.get(name, name.replace("-", "_")))()
-    done = cb("suite", "validate", str(folder), "--json")
-    report = json.loads(done.stdout)
-    assert (done.returncode, report["findings"]) == (0, []), done.stdout
+    assert validate([folder], SuiteManager()).findings == []
 
 
 def test_mmlu_has_all_subjects_in_their_areas():
@@ -188,7 +187,7 @@ def exam(n, right="A"):
     ]
 
 
-def test_mmlu_is_asked_and_weighted_as_published(lines_of, data_dir, tmp_path):
+def test_mmlu_is_asked_and_weighted_as_published(lines_of, data_dir, tmp_path, monkeypatch):
     """Five worked examples of the dev split before each question; all questions count alike."""
     (tmp_path / "mine.py").write_text(SYSTEM)
     folder = data_dir(
@@ -199,7 +198,8 @@ def test_mmlu_is_asked_and_weighted_as_published(lines_of, data_dir, tmp_path):
             "mmlu/virology_dev.jsonl": exam(5, "C"),
         }
     )
-    lines = lines_of("mmlu", "py:./mine.py:First", CB_DATA_DIR=folder)
+    monkeypatch.setenv("CB_DATA_DIR", folder)
+    lines = lines_of("mmlu", "py:./mine.py:First")
     (found,) = lines["mmlu"]["scores"][0]["values"].values()
     assert (found["value"], found["n"]) == (pytest.approx(10 / 12), 12)
     (stem,) = lines["mmlu::mmlu_stem"]["scores"][0]["values"].values()
@@ -226,12 +226,12 @@ def test_mmlu_can_be_asked_in_any_format(data_dir, monkeypatch, suffix, prompt):
     folder = data_dir({"mmlu/anatomy_test.jsonl": exam(1)})
     monkeypatch.setenv("CB_DATA_DIR", folder)
     (leaf,) = SuiteManager().load(f"mmlu::mmlu_anatomy{suffix}").leaves()
-    (document,) = (DocumentReader(leaf.config).read(d) for d in dataset("mmlu", "anatomy"))
+    (document,) = (Task.of(leaf.config).values.read(d) for d in dataset("mmlu", "anatomy"))
     assert make_format(leaf.config.format).ask(document) == prompt
     assert document.answers == ("one",)
 
 
-def test_bbh_reads_letters_and_free_answers(lines_of, data_dir, tmp_path):
+def test_bbh_reads_letters_and_free_answers(lines_of, data_dir, tmp_path, monkeypatch):
     """Options are shown once, as in the input; free answers follow the marker."""
     (tmp_path / "mine.py").write_text(SYSTEM)
     options = "Which day?\nOptions:\n(A) Monday\n(B) Tuesday"
@@ -249,7 +249,8 @@ def test_bbh_reads_letters_and_free_answers(lines_of, data_dir, tmp_path):
             ],
         }
     )
-    lines = lines_of("bbh", "py:./mine.py:First", CB_DATA_DIR=folder)
+    monkeypatch.setenv("CB_DATA_DIR", folder)
+    lines = lines_of("bbh", "py:./mine.py:First")
     values = {
         path: next(iter(line["scores"][0]["values"].values()))["value"]
         for path, line in lines.items()
@@ -276,7 +277,7 @@ def test_bbh_compares_brackets_one_by_one(response, right):
     assert scored.scores == {"acc": right}
 
 
-def test_longbench_is_the_mean_of_its_categories(lines_of, data_dir, tmp_path):
+def test_longbench_is_the_mean_of_its_categories(lines_of, data_dir, tmp_path, monkeypatch):
     """Each task by its own metric, under one name."""
     (tmp_path / "mine.py").write_text(SYSTEM)
 
@@ -293,7 +294,8 @@ def test_longbench_is_the_mean_of_its_categories(lines_of, data_dir, tmp_path):
             ],
         }
     )
-    lines = lines_of("longbench", "py:./mine.py:Repeats", CB_DATA_DIR=folder)
+    monkeypatch.setenv("CB_DATA_DIR", folder)
+    lines = lines_of("longbench", "py:./mine.py:Repeats")
     values = {
         path: next(iter(line["scores"][0]["values"].values()))["value"]
         for path, line in lines.items()
@@ -309,10 +311,11 @@ def test_longbench_is_the_mean_of_its_categories(lines_of, data_dir, tmp_path):
     }
 
 
-def test_context_core_scores_each_family_by_its_own_metric(lines_of):
+def test_context_core_scores_each_family_by_its_own_metric(lines_of, monkeypatch):
     """On samples, which stand in for the parts of benchmarks that they are samples of."""
     samples = Path(cb_datasets.__file__).parent / "samples"
-    lines = lines_of("context-core", "identity | extractive", CB_DATA_DIR=str(samples))
+    monkeypatch.setenv("CB_DATA_DIR", str(samples))
+    lines = lines_of("context-core", "identity | extractive")
     families = {
         line["name"]: [(s["metric"], s["higher_is_better"]) for s in line["scores"]]
         for line in lines.values()
@@ -344,10 +347,13 @@ def test_without_its_datasets_a_suite_is_listed_as_such(cb):
     assert not any("hotpotqa" in need for need in needs["demo"])
 
 
-def test_without_its_datasets_the_rest_of_a_suite_runs(lines_of):
+def test_without_its_datasets_the_rest_of_a_suite_runs(cb):
     """A task that cannot run names the plugin that was switched off."""
-    lines = lines_of("demo", "identity | extractive", "--no-plugin", "cb-datasets")
-    states = {line["name"]: line["state"] for line in lines.values() if line["kind"] == "task"}
+    chosen = ("--suite", "demo", "--system", "identity | extractive", "--output", "json")
+    done = cb("run", *chosen, "--no-plugin", "cb-datasets")
+    table = json.loads(done.stdout)["sections"]["suites"]["lines"]
+    lines = {line["path"]: line for line in table}
+    states = {line["name"]: line["state"] for line in table if line["kind"] == "task"}
     assert {name for name, state in states.items() if state == "ran"} == {"demo_hotpotqa"}
     reason = lines["demo::demo_qa::demo_drop"]["reason"]
     assert "'drop'" in reason

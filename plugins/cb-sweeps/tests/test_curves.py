@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cb_sweeps import Curve, area, at, knee, smallest_budget
+from cb_sweeps.curves import Curve, area, at, knee
+from cb_sweeps.smallest import smallest_budget
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from cb_sweeps import BudgetCurves
+from cb_sweeps.metric import BudgetCurves
 from cbcore import evaluate
 from cbcore.results import EvalRow
 

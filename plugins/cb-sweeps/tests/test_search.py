@@ -6,8 +6,7 @@ import math
 
 import pytest
 
-from cb_sweeps import sweep
-from cb_sweeps.search import search
+from cb_sweeps.search import search, sweep
 from cb_testing import catalog_from
 from cbcore import evaluate
 from cbcore.exceptions import RunStoppedError, UsageError

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cb_testing.cases import Case, other_values
-from cbcore.kinds import KINDS
+from cbcore.components import KINDS
 from tests.components import component
 
 

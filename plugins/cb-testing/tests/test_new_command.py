@@ -328,7 +328,7 @@ def test_a_kind_that_a_plugin_brings_can_bring_its_template(workplace):
         entries={"cb.kinds": {"riddle": "cb_riddling:RIDDLE"}},
         modules={
             "cb_riddling/__init__.py": "from pathlib import Path\n"
-            "from cbcore.kinds import Kind\n"
+            "from cbcore.components import Kind\n"
             "RIDDLE = Kind(name='riddle', offer='riddles', target='It asks.', methods=('ask',),\n"
             "    template=Path(__file__).parent / 'template')\n",
             "cb_riddling/template/component.py.jinja": "class {{ cookiecutter.__class }}: ...\n",

@@ -6,7 +6,7 @@ import pytest
 
 from cbcore.assembly.builder import Builder
 from cbcore.assembly.fields import Layout
-from cbcore.exceptions import ParameterError
+from cbcore.exceptions import ParameterError, UsageError
 from cbcore.plugins import Catalog
 from cbcore.plugins.installed import read_distributions
 from cbcore.plugins.policy import PluginPolicy
@@ -77,11 +77,12 @@ def test_a_label_names_the_rows_of_a_dataset(builder):
 
 
 def test_the_parameters_of_a_component(builder):
-    """Those of a plugin's component and of own code; none if it cannot be imported."""
+    """Those of a plugin's component and of own code."""
     assert builder.parameters("system", Spec("truncate"))["max_tokens"].annotation is int
     assert list(builder.parameters("system", Spec("py", CUT))) == ["n_words", "unit"]
     assert list(builder.parameters("system", Spec("py", f"{CUT}:5"))) == ["n_words", "unit"]
-    assert builder.parameters("system", Spec("py", "no_such_module:Cut")) == {}
+    with pytest.raises(UsageError, match="no_such_module"):
+        builder.parameters("system", Spec("py", "no_such_module:Cut"))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from cbcore.assembly.builder import Builder
 from cbcore.exceptions import UsageError
 from cbcore.plugins import Catalog, read_distributions
 from cbcore.settings import RunSettings
-from cbcore.settings.compose import parse_specs
 from cbcore.specs import parse_output
 
 
@@ -20,7 +19,6 @@ def bare() -> Builder:
 
 
 def asked(request: RunSettings, *outputs: str):
-    parse_specs(request)
     return [*request.components(), *(("reporter", parse_output(text)[0]) for text in outputs)]
 
 

@@ -12,11 +12,11 @@ from cbcore.assembly.user_functions import (
     FromFunction,
     as_component,
     from_function,
-    likely_kind,
-    with_name,
+    give_name,
+    guess_kind,
 )
+from cbcore.components import KINDS
 from cbcore.exceptions import ParameterError
-from cbcore.kinds import KINDS
 from cbcore.specs import Spec
 from cbcore.store.identity import Identities
 
@@ -120,9 +120,9 @@ def test_a_parameter_it_does_not_take_is_refused():
 def test_an_object_without_a_name_gets_one():
     """One that has a name keeps it, and what cannot act stays as it is."""
     system = Unnamed(2)
-    assert with_name(KINDS["system"], system, "Unnamed").name == "Unnamed"
-    assert with_name(KINDS["system"], object(), "x").__class__ is object
-    assert with_name(KINDS["dataset"], EXAMPLES, "x") is EXAMPLES
+    assert give_name(KINDS["system"], system, "Unnamed").name == "Unnamed"
+    assert give_name(KINDS["system"], object(), "x").__class__ is object
+    assert give_name(KINDS["dataset"], EXAMPLES, "x") is EXAMPLES
 
 
 def test_from_python_too():
@@ -190,4 +190,4 @@ def test_it_can_be_sent_to_another_process():
 )
 def test_what_it_most_likely_is(target, kind):
     """By its methods, or by what a function is handed."""
-    assert likely_kind(target) == kind
+    assert guess_kind(target) == kind

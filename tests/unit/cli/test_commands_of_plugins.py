@@ -18,6 +18,9 @@ from cbcore.cli.kit import shared_options
 def command(what):
     "Water the plants."
     click.echo(f"watered {what}")
+    if what == "cacti":
+        click.get_current_context().exit(3)
+    return "more than nothing"
 """
 
 
@@ -49,6 +52,12 @@ def test_a_command_of_two_words(garden: Workplace, words: str) -> None:
     """Options that every command has may be between the words."""
     done = garden.cb(*words.split(), "roses")
     assert (done.returncode, done.stdout) == (0, "watered roses\n"), done.stderr
+
+
+def test_a_command_sets_the_exit_code_through_its_context(garden: Workplace) -> None:
+    """What it returns is not one."""
+    codes = {what: garden.cb("garden", "water", what).returncode for what in ("cacti", "roses")}
+    assert codes == {"cacti": 3, "roses": 0}
 
 
 @pytest.mark.parametrize("word", ["garden", "plugins"])

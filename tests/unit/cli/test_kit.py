@@ -10,7 +10,7 @@ import pytest
 
 from cbcore.api import open_run
 from cbcore.cli import kit
-from cbcore.cli.kit import exiting
+from cbcore.cli.kit import exit_codes
 from cbcore.cli.reports import Output, write_reports
 from cbcore.exceptions import DataError, ReportError, ResultError, RunInterruptedError, UsageError
 from cbcore.results import EvalResult, EvalRow
@@ -23,14 +23,14 @@ def test_the_public_names():
         "benchmark_command",
         "cache_option",
         "clean",
+        "describe_offers",
         "echo",
         "echo_columns",
         "echo_json",
-        "execute_and_report",
-        "exiting",
-        "offered_records",
+        "exit_codes",
         "output_option",
         "pass_settings",
+        "report_result",
         "shared_options",
         "tool_table",
     ]
@@ -38,20 +38,13 @@ def test_the_public_names():
 
 def exit_code_of(program, call):
     """The exit code of a program that is one call."""
-    with pytest.raises(SystemExit) as ended, exiting(program) as set_code:
-        set_code(call())
+    with pytest.raises(SystemExit) as ended, exit_codes(program):
+        call()
     return ended.value.code
 
 
-@pytest.mark.parametrize(("returned", "code"), [(None, 0), (3, 3), ("text", 0)])
-def test_a_number_that_is_set_is_the_exit_code(returned, code, capsys):
-    """As click returns it from `ctx.exit`."""
-    assert exit_code_of("p", lambda: returned) == code
-    assert capsys.readouterr() == ("", "")
-
-
 def test_without_a_code_a_program_ends_well():
-    with pytest.raises(SystemExit) as ended, exiting("p"):
+    with pytest.raises(SystemExit) as ended, exit_codes("p"):
         pass
     assert ended.value.code == 0
 
@@ -136,7 +129,7 @@ def test_a_report_that_fails_keeps_no_other_back(tmp_path, capsys):
 
 PROGRAM = """
 from cbcore.cli.reports import Output, write_reports
-from cbcore.cli.kit import exiting
+from cbcore.cli.kit import exit_codes
 from cbcore.results import EvalResult
 
 class Long:
@@ -145,7 +138,7 @@ class Long:
     def render(self, result):
         return "x" * 1_000_000
 
-with exiting("p"):
+with exit_codes("p"):
     write_reports(EvalResult([]), [Output(Long())])
 """
 

@@ -444,7 +444,7 @@ def test_a_cached_description_does_not_stand_for_a_required_plugin(site: Path) -
     """What the plugin needs may have been uninstalled since."""
     write_system(site, "cb-fine", "fine", "import needed\nclass System: name = 'fine'")
     (site / "needed.py").write_text("")
-    read_catalog(site).describe_all()
+    read_catalog(site).load_all(describe=True)
     (site / "needed.py").unlink()
     for module in ("needed", "cb_fine"):
         del sys.modules[module]

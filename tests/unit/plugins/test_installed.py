@@ -50,7 +50,7 @@ def test_metadata_is_read_in_full(tmp_path: Path) -> None:
     assert (found.version, found.summary) == ("2.5", "Many things")
     assert found.location == str(tmp_path)
     assert found.core_specifier == ">=0.1,<0.2"
-    assert found.declared == (
+    assert found.entry_points == (
         EntryPoint("cb.systems", "a", "m:A"),
         EntryPoint("cb.plugins", "h", "m.hooks"),
     )
@@ -105,7 +105,7 @@ def test_the_supported_core_is_found_among_the_requirements(
 def test_forms_of_entry_points(tmp_path: Path, text: str, entries: dict[str, str]) -> None:
     write_raw(tmp_path, "cb_x", text.encode())
     found = read(tmp_path)["cb_x"]
-    assert {entry.name: entry.value for entry in found.declared} == entries
+    assert {entry.name: entry.value for entry in found.entry_points} == entries
     assert found.problem == ""
 
 
@@ -130,7 +130,7 @@ def test_malformed_entry_points_are_named_and_isolated(
     assert set(found) == {"cb_torn", "cb-fine"}
     assert found["cb_torn"].problem.startswith("its entry_points.txt cannot be read: ")
     assert cause in found["cb_torn"].problem
-    assert [entry.name for entry in found["cb_torn"].declared] == entries
+    assert [entry.name for entry in found["cb_torn"].entry_points] == entries
     assert found["cb-fine"].problem == ""
 
 
@@ -139,7 +139,7 @@ def test_without_metadata_the_folder_gives_the_name(tmp_path: Path, headers: byt
     write_raw(tmp_path, "cb_bare", b"[cb.systems]\na = m:A\n", headers)
     found = read(tmp_path)["cb_bare"]
     assert "METADATA" in found.problem
-    assert [entry.name for entry in found.declared] == ["a"]
+    assert [entry.name for entry in found.entry_points] == ["a"]
 
 
 def test_an_archive_on_the_path_is_read(tmp_path: Path) -> None:

@@ -103,3 +103,10 @@ def test_missing_scores_are_causes_too_for_one_score_or_for_all():
         ("missing", "judge", "no reply"),
     ]
     assert [c.score for c in causes_of(rows, "judge")] == ["judge"]
+
+
+def test_reasons_that_differ_beyond_what_reports_show_are_one():
+    """A model may return a page of text, which an error then quotes."""
+    rows = [errored(n, f"not JSON: {'word ' * 200}{'x' * n}") for n in range(1, 4)]
+    (cause,) = causes_of(rows)
+    assert (cause.count, cause.reason) == (3, rows[0].error)

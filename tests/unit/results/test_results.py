@@ -213,7 +213,7 @@ def test_a_result_read_from_a_file_is_the_one_written(tmp_path):
         ('{"schema": 2, "rows": [{"unknown": 1}]}', "a row of this result cannot be read"),
         (
             '{"schema": 2, "rows": [{"system": "s", "example_id": 1, "scores": {"f1": "high"}}]}',
-            "the score 'f1' of row 0 cannot be 'high'",
+            "'f1' of the scores of row 0 cannot be 'high'",
         ),
         (
             '{"schema": 2, "rows": [{"system": "s", "example_id": 1, "metadata": []}]}',

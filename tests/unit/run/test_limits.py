@@ -6,7 +6,7 @@ import pytest
 
 from cbcore import evaluate
 from cbcore.results import EvalRow
-from cbcore.run.limits import ErrorLimit
+from cbcore.run.finish import ErrorLimit
 from cbcore.settings import RunSettings
 
 

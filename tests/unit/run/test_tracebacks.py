@@ -7,9 +7,9 @@ import pickle
 import pytest
 
 from cbcore import evaluate
+from cbcore.boundary import format_traceback, note_traceback
 from cbcore.exceptions import MissingScoreError, ProcessError, RunStoppedError
 from cbcore.secrets import forget_all, remember
-from cbcore.tracebacks import format_traceback, note_traceback
 
 
 def deep(n):

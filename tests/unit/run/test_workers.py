@@ -272,6 +272,17 @@ def test_a_call_is_not_repeated_if_the_budget_has_no_room():
     assert stopped.value.result.config["repeated_calls"] == 0
 
 
+def test_a_lost_call_does_not_wait_for_a_call_that_waits_for_its_thread():
+    """The fourth call is reserved when the third is lost, and needs the same worker."""
+    examples = [{**EXAMPLES[0], "id": n} for n in range(6)]
+    with pytest.raises(RunStoppedError, match=r"budget of \$4") as stopped:
+        evaluate([Priced()], examples, [], [], budget_usd=4.0, executor=Losing(2))
+    rows = stopped.value.result.rows
+    assert [row.example_id for row in rows if row.error is None] == [0, 1, 3]
+    assert "the budget has no room for another try" in rows[2].error
+    assert stopped.value.result.config["spent"]["usd"] == 4.0
+
+
 def test_what_makes_all_work_impossible_ends_the_run():
     executor = Losing(2, error=UsageError("The cluster is gone.", hint="Start it."))
     with pytest.raises(RunStoppedError, match="The cluster is gone") as stopped:

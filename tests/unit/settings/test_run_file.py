@@ -71,7 +71,7 @@ def read(tmp_path, monkeypatch):
             "metrics:\n- mean_score: {score_field: f1}",
             {"metrics": [Spec("mean_score", None, {"score_field": "f1"})]},
         ),
-        ("output: table", {"outputs": "table"}),
+        ("output: table", {"outputs": ["table"]}),
         ("output: [table, json=out.json]", {"outputs": ["table", "json=out.json"]}),
         ("max_examples: 50", {"max_examples": 50}),
         ("score: f1", {"score": "f1"}),
@@ -92,15 +92,15 @@ def read(tmp_path, monkeypatch):
         ("tokenizer: cl100k_base", {"tokenizer": Spec("cl100k_base")}),
         ("executor: {ray: {n: 2}}", {"executor": Spec("ray", None, {"n": 2})}),
         ("fail_fast: true", {"fail_fast": True}),
-        ("text_fields: story", {"text_fields": "story"}),
+        ("text_fields: story", {"text_fields": ["story"]}),
         ("text_fields: [story, query]", {"text_fields": ["story", "query"]}),
-        ("import: my_module", {"imports": "my_module"}),
+        ("import: my_module", {"imports": ["my_module"]}),
         ("import: [one, ./two.py]", {"imports": ["one", "./two.py"]}),
         ("cache_dir: /tmp/${HOST}/x", {"cache_dir": "/tmp/example.test/x"}),
     ],
 )
 def test_every_key_is_read(read, text, expected):
-    """Specs as strings or as one name with parameters; values with the types YAML gives them."""
+    """Specs as strings or as one name with parameters; one value of a list stands for the list."""
     assert read(text) == expected
 
 

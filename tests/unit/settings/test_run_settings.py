@@ -21,11 +21,12 @@ from cbcore.settings import Option, RunSettings
 from cbcore.settings.options import option, options_of
 from cbcore.settings.run_file import read_run_file, run_file_options
 from cbcore.settings.run_settings import DEFAULT_TOKENIZER, _check_change
+from cbcore.specs import Spec
 from cbcore.tokens import DEFAULT_ENCODING
 
 DECLARED = options_of(RunSettings)
 SHARED = {name for shared in SHARED_OPTIONS for name in shared(lambda: 0).__click_params__[0].opts}
-OF_THE_COMMAND = {"--no-cache", "--dry-run", "--locked"}
+OF_THE_COMMAND = {"--no-cache"}
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference"
 
 
@@ -234,7 +235,7 @@ def test_flags_run_files_and_python_draw_the_line_at_the_same_place(tmp_path, na
 def test_one_value_stands_for_a_list_of_it():
     """Whatever it is; a text is never taken apart."""
     settings = RunSettings(systems="a | b", text_fields="story")
-    assert settings.systems == ["a | b"]
+    assert settings.systems == [[Spec("a"), Spec("b")]]
     assert settings.text_fields == ["story"]
     assert RunSettings(systems=[], text_fields=(f for f in "ab")).text_fields == ["a", "b"]
     assert RunSettings(systems=[]).evaluators is None

@@ -9,9 +9,9 @@ from statistics import NormalDist
 
 import pytest
 
-from cb_metrics.quantiles import clustered_quantile_of, quantile_of
+from cb_metrics.quantiles import quantile_of, quantile_of_clusters
 from cb_sweeps.smallest import lower_bound_of
-from cbcore.stats import Estimate, paired_test
+from cbcore.stats import Estimate, compare_pairs
 from cbcore.stats.estimates import mean_of, rate_of, ratio_of
 
 N_RUNS = 2000
@@ -72,7 +72,7 @@ def test_without_clusters_the_same_data_would_look_much_too_sure():
 def test_intervals_of_percentiles_of_clustered_values(n_clusters, size, quantile):
     """As many examples that hang together, or are tried again, as latencies of a run have."""
     share = covers(
-        lambda c: clustered_quantile_of(
+        lambda c: quantile_of_clusters(
             *_by_cluster(clustered(c, n_clusters, size, 1.0), quantile), n=n_clusters * size
         ),
         NormalDist(0, math.sqrt(2)).inv_cdf(quantile),
@@ -134,7 +134,7 @@ def test_noise_is_rarely_called_a_difference(n):
     """At 5 %, about one in twenty, and with few examples fewer."""
     chance = random.Random(7)
     called = sum(
-        paired_test([chance.choice([-1, -0.5, 0, 0.5, 1]) for _ in range(n)])[0] <= 0.05
+        compare_pairs([chance.choice([-1, -0.5, 0, 0.5, 1]) for _ in range(n)])[0] <= 0.05
         for _ in range(1000)
     )
     assert called / 1000 < 0.07
@@ -144,7 +144,7 @@ def test_a_planted_difference_is_found():
     """0.2 with a deviation of 0.4 on 60 examples: nearly always."""
     chance = random.Random(7)
     found = sum(
-        paired_test([chance.gauss(0.2, 0.4) for _ in range(60)])[0] <= 0.05 for _ in range(300)
+        compare_pairs([chance.gauss(0.2, 0.4) for _ in range(60)])[0] <= 0.05 for _ in range(300)
     )
     assert found / 300 > 0.9
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from cbcore.stats import holm, paired_test, t_quantile, t_two_sided
+from cbcore.stats import compare_pairs, holm, t_quantile, t_two_sided
 from cbcore.stats.estimates import mean_of, rate_of
 from cbcore.stats.paired import mcnemar_mid_p
 
@@ -84,7 +84,7 @@ def test_the_permutation_test_is_exact(differences):
         n_resamples=math.inf,
         vectorized=True,
     )
-    assert paired_test(differences)[0] == close(found.pvalue, abs=1e-9)
+    assert compare_pairs(differences)[0] == close(found.pvalue, abs=1e-9)
 
 
 @given(st.integers(0, 60), st.integers(0, 60))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cb_compare.comparing import smallest_effect
-from cbcore.stats import Units, examples_needed, holm, paired_test
+from cbcore.stats import Units, compare_pairs, examples_needed, holm
 from cbcore.stats.measured import Terms
 from cbcore.stats.paired import difference_of, mcnemar_mid_p
 
@@ -18,7 +18,7 @@ MAIZE = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
 
 def test_darwins_maize():
     """Fisher 1935, The Design of Experiments: 1,726 of 32,768 arrangements of the signs."""
-    assert paired_test(MAIZE)[0] == 1726 / 32768
+    assert compare_pairs(MAIZE)[0] == 1726 / 32768
 
 
 def test_the_difference_of_darwins_maize():
@@ -39,7 +39,7 @@ def test_mcnemars_mid_p(gained, lost, p):
     """Fagerland, Lydersen and Laake 2013, BMC Medical Research Methodology 13:91; Agresti."""
     assert mcnemar_mid_p(gained, lost) == pytest.approx(p, rel=1e-7)
     scores = [1] * gained + [-1] * lost + [0] * 20
-    assert paired_test(scores)[0] == pytest.approx(p, rel=1e-7)
+    assert compare_pairs(scores)[0] == pytest.approx(p, rel=1e-7)
 
 
 def test_holms_adjustment():
@@ -63,7 +63,7 @@ def test_where_nothing_was_seen_to_vary_nobody_knows_how_many_are_needed():
 
 def test_nothing_that_differs_is_no_difference():
     """However many rows there are."""
-    assert paired_test([0.0] * 50)[0] == 1.0
+    assert compare_pairs([0.0] * 50)[0] == 1.0
     found = difference_of(Terms([0.5] * 9), Terms([0.5] * 9), Units(9))
     assert (found.value, found.p_value, found.ties) == (0.0, 1.0, 9)
 
@@ -83,8 +83,8 @@ def test_rows_that_lack_a_side_are_left_out():
 def test_signs_flip_by_whole_groups():
     """Eight examples of two clusters are two observations: nothing can be shown."""
     differences = [1.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5, 0.5]
-    assert paired_test(differences)[0] < 0.05
-    assert paired_test(differences, [0] * 4 + [1] * 4)[0] == 0.5
+    assert compare_pairs(differences)[0] < 0.05
+    assert compare_pairs(differences, [0] * 4 + [1] * 4)[0] == 0.5
 
 
 def test_ratios_are_compared_by_what_does_not_divide():
@@ -103,9 +103,9 @@ DIFFERENCES = st.lists(st.integers(-8, 8).map(lambda n: n / 8), min_size=2, max_
 @given(DIFFERENCES)
 def test_a_test_does_not_care_which_system_is_first(differences):
     """Two-sided: the p-value of the mirror image is the same, and a chance."""
-    p = paired_test(differences)[0]
+    p = compare_pairs(differences)[0]
     assert 0 < p <= 1
-    assert paired_test([-d for d in differences])[0] == pytest.approx(p)
+    assert compare_pairs([-d for d in differences])[0] == pytest.approx(p)
 
 
 @given(DIFFERENCES, st.integers(1, 20))
@@ -113,7 +113,7 @@ def test_examples_that_do_not_differ_do_not_change_an_exact_test(differences, n_
     """Only what differs has a sign to flip."""
     moved = [d for d in differences if d][:16]
     if moved:
-        assert paired_test(moved + [0.0] * n_ties)[0] == pytest.approx(paired_test(moved)[0])
+        assert compare_pairs(moved + [0.0] * n_ties)[0] == pytest.approx(compare_pairs(moved)[0])
 
 
 @given(st.lists(st.floats(0, 1), max_size=12))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from cbcore.exceptions import StoreError
-from cbcore.results import EvalRow
+from cbcore.results import EvalRow, Joined, RowsBySystem
 from cbcore.store.database import LONG_TEXT, Store, open_reader
-from cbcore.store.rows import PUT_ROW, JoinedRows, StoredRows, StoredTexts, encode_row
+from cbcore.store.rows import StoredRows, StoredTexts, encode_row
 from tests import stores
 
 RUN = "20260101-000000-abcdef"
@@ -19,7 +19,7 @@ def row(position, system="s", **fields):
 
 def put(store, *rows):
     for one in rows:
-        store.put(PUT_ROW, encode_row(store, RUN, one))
+        store.put_row("rows", *encode_row(store, RUN, one))
     store.flush()
 
 
@@ -67,8 +67,9 @@ def test_rows_are_a_sequence_however_many_there_are(store):
 def test_the_rows_and_texts_of_all_systems_follow_each_other(store):
     rows = [row(number, system) for system in ("a", "b") for number in range(4)]
     put(store, *rows)
-    parts = [StoredRows(store.reader, RUN, system) for system in ("a", "none", "b")]
-    joined, texts = JoinedRows(parts), StoredTexts(parts)
+    systems = ("a", "none", "b")
+    joined = RowsBySystem([StoredRows(store.reader, RUN, system) for system in systems])
+    texts = Joined([StoredTexts(store.reader, RUN, system) for system in systems])
     assert joined == rows
     assert (joined[2:6], joined[-1], joined.systems) == (rows[2:6], rows[-1], ["a", "b"])
     assert (len(texts), texts[5].example, len(texts[1:7])) == (8, None, 6)
@@ -81,7 +82,7 @@ def test_a_resumed_run_has_the_rows_that_it_made_itself(store):
     assert (len(rows), list(rows)) == (0, [])
     new = [row(number, response="new") for number in (0, 1, 4)]
     for one in new:
-        store.put(PUT_ROW, encode_row(store, RUN, one))
+        store.put_row("rows", *encode_row(store, RUN, one))
         rows.append(one)
     assert (len(rows), list(rows.positions), list(rows)) == (3, [0, 1, 4], new)
     assert (rows[2], rows[1:]) == (new[2], new[1:])

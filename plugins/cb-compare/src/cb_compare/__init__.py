@@ -11,10 +11,10 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cb_compare.asserting import assert_no_regression as assert_no_regression
     from cb_compare.comparing import compare_runs as compare_runs
     from cb_compare.comparing import compare_systems as compare_systems
     from cb_compare.gating import Rules as Rules
+    from cb_compare.gating import assert_no_regression as assert_no_regression
     from cb_compare.gating import check as check
     from cb_compare.merging import merge as merge
     from cb_compare.records import Comparison as Comparison
@@ -26,7 +26,7 @@ _HOMES = {
     "Options": "records",
     "Report": "records",
     "Rules": "gating",
-    "assert_no_regression": "asserting",
+    "assert_no_regression": "gating",
     "check": "gating",
     "compare_runs": "comparing",
     "compare_systems": "comparing",

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from cbcore.cli.kit import Settings, cache_option, pass_settings, shared_options
+from cb_compare.outputs import check_outputs, output_options, write_outputs
+from cbcore.cli.kit import cache_option, shared_options
 
 
 @click.command(
@@ -43,19 +44,10 @@ from cbcore.cli.kit import Settings, cache_option, pass_settings, shared_options
 @click.option(
     "--seed", type=int, default=0, metavar="N", help="Seed of the draws for the Pareto front."
 )
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="FORMAT[=FILE]",
-    help="text, markdown or json; to FILE, or printed. Repeatable. Default: text.",
-)
-@click.option("--json", "as_json", is_flag=True, help="A JSON object, for machines.")
+@output_options("text, markdown or json")
 @cache_option
 @shared_options
-@pass_settings
-def command(settings: Settings, /, runs: tuple[str, ...], **chosen: Any) -> None:
+def command(runs: tuple[str, ...], **chosen: Any) -> None:
     """Compare the systems of one run with its baseline, or the same systems in two runs.
 
     A RUN is an id, the beginning of only one, `latest`, `latest~1`, or the path of a saved result.
@@ -63,13 +55,11 @@ def command(settings: Settings, /, runs: tuple[str, ...], **chosen: Any) -> None
     most. P-values are adjusted for the number of comparisons, as in the verdicts of `cb run`.
     """
     from cb_compare.comparing import compare_runs, compare_systems
-    from cb_compare.outputs import check_outputs, write_outputs
     from cb_compare.records import Options
     from cb_compare.rendering import FORMATS
     from cbcore.api import open_run
     from cbcore.exceptions import UsageError
 
-    settings.configure_logging()
     if len(runs) > 2:
         raise UsageError(f"{len(runs)} runs were named", hint="name one, or two to compare")
     if len(runs) == 2 and (chosen["baseline"] is not None or chosen["all_pairs"]):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
+import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import sub
-from statistics import NormalDist
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import attrs
 
@@ -18,27 +18,13 @@ from cb_compare.resampling import front_shares
 from cb_compare.samples import Key, Pairs, Question, grouped, sides_of
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.names import hint
-from cbcore.results import EvalResult, EvalRow, RowsBySystem
-from cbcore.results.verdicts import Statements
+from cbcore.results import EvalResult
 from cbcore.results.verdicts import Verdict as Statement
+from cbcore.results.verdicts import compare_systems as find_verdicts
 from cbcore.stats import Estimate, Terms, Units, difference_of, examples_needed, holm
 
 MOST_EXAMPLES = 5
 """How many of the examples behind a regression are named."""
-
-
-class Stated(Protocol):
-    """Gives the statement that replaces the comparison of two systems, if there is one."""
-
-    def __call__(
-        self,
-        system: str,
-        baseline: str,
-        *,
-        n: int,
-        is_tied: bool = True,
-        tokens: float | None = None,
-    ) -> Statement | None: ...
 
 
 def compare_systems(
@@ -66,16 +52,21 @@ def compare_systems(
             "the run has one system, so there is nothing to compare it with",
             hint="name a second run, or run with more than one --system",
         )
-    statements = _statements(result, metric)
+    rows = result.rows_by_system()
+    verdicts = [
+        verdict
+        for base in (sides if all_pairs else [baseline])
+        for verdict in find_verdicts(rows, metric, result.config, baseline=base)
+        if verdict.system != verdict.baseline
+    ]
+    stated = {(verdict.system, verdict.baseline): verdict for verdict in verdicts}
+    pairs = list(stated)
     if all_pairs:
         pairs = [(other, first) for first, other in itertools.combinations(sides, 2)]
-    else:
-        base = baseline or statements.baseline() or next(iter(sides))
-        pairs = [(system, base) for system in sides if system != base]
     found = _compared(
         [(one, other, sides[one], sides[other]) for one, other in pairs],
         *(metric, _parts(result), options),
-        stated=statements.of,
+        stated=stated,
     )
     return Report(
         f"{len(sides)} systems by {metric}",
@@ -110,11 +101,18 @@ def compare_runs(before: EvalResult, after: EvalResult, options: Options | None 
         for system in mine
         if system not in other and len(same) < max(len(old), len(new))
     ]
+    first, old_rows, new_rows = "the first run", before.rows_by_system(), after.rows_by_system()
+    stated = {
+        (one, other): find_verdicts(
+            {first: old_rows[other], one: new_rows[one]}, metric, after.config, baseline=first
+        )[-1]
+        for one, other in same
+    }
     found = _compared(
         [(one, other, new[one], old[other]) for one, other in same],
         *(metric, _parts(after), options),
-        names=("the second run", "the first run"),
-        stated=_between(before, after, metric),
+        names=("the second run", first),
+        stated=stated,
     )
     remarks += [*_remarks(before), *_remarks(after)]
     return Report(f"two runs by {metric}", found, {}, list(dict.fromkeys(remarks)))
@@ -176,7 +174,7 @@ def _compared(
     options: Options,
     names: tuple[str, str] | None = None,
     *,
-    stated: Stated,
+    stated: Mapping[tuple[str, str], Statement],
 ) -> list[Comparison]:
     """Every pair on every part, adjusted level by level, what got worse first.
 
@@ -193,11 +191,11 @@ def _compared(
                 (one, other, metric, part),
                 both if datasets is None else both.only(datasets),
                 options,
+                None if part else stated[one, other],
             )
             for one, other, both in paired
         ]
         if part is None:
-            level = [_with_statement(one, stated) for one in level]
             paired = [pair for pair, one in zip(paired, level, strict=True) if not one.statement]
         if part is None or any(one.n for one in level):
             found += level
@@ -206,56 +204,13 @@ def _compared(
     return [one for level in (overall, rest) for one in _worst_first(_adjusted(level, options))]
 
 
-def _rows(result: EvalResult) -> dict[str, Sequence[EvalRow]]:
-    """The rows of each system, without reading those that are on the disk."""
-    if isinstance(result.rows, RowsBySystem):
-        return {part[0].system: part for part in result.rows.parts if part}
-    return dict(result.rows_by_system())
-
-
-def _statements(result: EvalResult, metric: str) -> Statements:
-    """Statements on the systems of one run."""
-    return Statements(_rows(result), metric, result.config)
-
-
-def _between(before: EvalResult, after: EvalResult, metric: str) -> Stated:
-    """Statements on the same systems in two runs."""
-    old, new = _rows(before), _rows(after)
-
-    def of(
-        system: str, baseline: str, *, n: int, is_tied: bool = True, tokens: float | None = None
-    ) -> Statement | None:
-        rows = {system: new[system], "the first run": old[baseline]}
-        both = Statements(rows, metric, after.config)
-        return both.of(system, "the first run", n=n, is_tied=is_tied, tokens=tokens)
-
-    return of
-
-
-def _with_statement(one: Comparison, stated: Stated) -> Comparison:
-    """What happened in place of the comparison, if that is all there is to say."""
-    is_tied = one.ties == one.n
-    found = stated(one.system, one.baseline, n=one.n, is_tied=is_tied, tokens=one.tokens)
-    if found is None or (found.outcome == "not measured" and not one.n):
-        return one
-    return Comparison(
-        system=one.system,
-        baseline=one.baseline,
-        metric=one.metric,
-        dataset=None,
-        n=one.n,
-        verdict=cast(Verdict, found.outcome),
-        tokens=one.tokens,
-        dollars=one.dollars,
-        cost_intervals=one.cost_intervals,
-        unpaired=one.unpaired,
-        statement=found.sentence,
-    )
-
-
 def _comparison(
-    about: tuple[str, str, str, str | None], pairs: Pairs, options: Options
+    about: tuple[str, str, str, str | None],
+    pairs: Pairs,
+    options: Options,
+    verdict: Statement | None,
 ) -> Comparison:
+    """A pair on a part; with nothing but a statement, if there is one in place of the numbers."""
     system, baseline, metric, dataset = about
     bare = Comparison(
         system=system,
@@ -265,6 +220,12 @@ def _comparison(
         n=len(pairs.keys),
         unpaired=pairs.unpaired(),
     )
+    costs = _costs(pairs) if pairs.keys else {}
+    outcome = verdict.outcome if verdict else "undecided"
+    is_stated = outcome in ("failed", "unchanged") or (outcome == "not measured" and pairs.keys)
+    if verdict and is_stated:
+        told = verdict.sentence
+        return attrs.evolve(bare, verdict=cast(Verdict, outcome), statement=told, **costs)
     if not pairs.keys:
         return bare
     first, second = ([q.score for q in side] for side in (pairs.first, pairs.second))
@@ -283,7 +244,7 @@ def _comparison(
         wins=sum(d > 0 for d in differences),
         ties=sum(d == 0 for d in differences),
         losses=sum(d < 0 for d in differences),
-        **_costs(pairs),
+        **costs,
         within_variance=pairs.within_variance(),
         regressed=_regressed(pairs, differences),
     )
@@ -314,7 +275,7 @@ def _comparison(
 
 
 def _costs(pairs: Pairs) -> dict[str, Any]:
-    """What the system spends of what the baseline does, and how sure that is."""
+    """The tokens and dollars of the system as shares of those of the baseline, with intervals."""
     shares = {"tokens": pairs.share_of_tokens(), "dollars": pairs.share_of_dollars()}
     known = {name: share for name, share in shares.items() if share is not None}
     found: dict[str, Any] = {name: share.value for name, share in known.items()}
@@ -370,12 +331,10 @@ def _regressed(pairs: Pairs, differences: Sequence[float]) -> list[dict[str, Any
 
 
 def _correlation(first: Sequence[float], second: Sequence[float]) -> float | None:
-    mean_a, mean_b = math.fsum(first) / len(first), math.fsum(second) / len(second)
-    a, b = [x - mean_a for x in first], [y - mean_b for y in second]
-    scale = math.sqrt(math.fsum(x * x for x in a) * math.fsum(y * y for y in b))
-    if not scale:
+    try:
+        return statistics.correlation(first, second)
+    except statistics.StatisticsError:  # one side is always the same
         return None
-    return max(-1.0, min(1.0, math.fsum(x * y for x, y in zip(a, b, strict=True)) / scale))
 
 
 def _pareto(sides: Mapping[str, Mapping[Key, Question]], seed: int) -> dict[str, float]:
@@ -416,4 +375,5 @@ def smallest_effect(stderr: float, *, alpha: float = 0.05, power: float = 0.8) -
 
     `alpha` is the level of the test; for one of m comparisons, divide it by m.
     """
-    return (NormalDist().inv_cdf(1 - alpha / 2) + NormalDist().inv_cdf(power)) * stderr
+    normal = statistics.NormalDist()
+    return (normal.inv_cdf(1 - alpha / 2) + normal.inv_cdf(power)) * stderr

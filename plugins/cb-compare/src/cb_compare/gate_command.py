@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cb_compare.outputs import check_outputs, output_options, write_outputs
 from cbcore.cli.kit import (
-    Settings,
     cache_option,
     clean,
-    pass_settings,
     shared_options,
     tool_table,
 )
@@ -45,31 +44,20 @@ def _rule_option(flag: str, example: str, told: str) -> Callable[..., Any]:
     type=click.Choice(["pass", "fail"]),
     help="What too few examples to tell count as. Default: pass.",
 )
-@click.option(
-    "-o",
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="FORMAT[=FILE]",
-    help="text, markdown, junit or json; to FILE, or printed. Repeatable. Default: text.",
-)
-@click.option("--json", "as_json", is_flag=True, help="A JSON object, for machines.")
+@output_options("text, markdown, junit or json")
 @cache_option
 @shared_options
-@pass_settings
-def command(settings: Settings, /, run: str, outputs: tuple[str, ...], **chosen: Any) -> None:
+def command(run: str, outputs: tuple[str, ...], **chosen: Any) -> None:
     """Hold a run to rules, and exit with 9 when one is broken.
 
     Rules are given by flags, in [tool.cb.gate] of pyproject.toml, or in a YAML file. RUN and the
     baseline are ids, beginnings of only one, `latest`, `latest~1`, or paths of saved results.
     """
     from cb_compare.gating import check
-    from cb_compare.outputs import check_outputs, write_outputs
     from cb_compare.rulefile import assignments, read_file, rules_of
     from cbcore.api import open_run
     from cbcore.exceptions import ConfigError, GateError
 
-    settings.configure_logging()
     wanted = check_outputs(outputs, FORMATS, as_json=chosen["as_json"])
     where = chosen["rules"] or _TABLE
     data: Any = read_file(where) if chosen["rules"] else tool_table().get("gate", {})

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike
 from typing import Any, Literal
 
 import attrs
 
 from cb_compare.comparing import compare_runs
 from cb_compare.records import Comparison, Options, Report
-from cb_compare.wording import examples, lost, numbers
+from cb_compare.rendering import examples, lost, numbers
 from cbcore.exceptions import UsageError
 from cbcore.names import hint
 from cbcore.results import EvalResult, EvalRow
@@ -23,7 +24,7 @@ State = Literal["kept", "broken", "inconclusive"]
 
 @attrs.frozen(kw_only=True)
 class Rules:
-    """What a result is held to, by metric.
+    """The rules that a result is held to, by metric.
 
     `min` and `max` bound the value itself. `max_drop` bounds what was lost since the baseline.
     A drop is broken only when it is more than noise, or `strict`; where a larger one cannot be
@@ -62,7 +63,7 @@ class Outcome:
 
 @attrs.frozen
 class Gate:
-    """What became of every rule, and the comparisons behind those about drops."""
+    """The outcome of every rule, and the comparisons behind the rules about drops."""
 
     outcomes: Sequence[Outcome]
     inconclusive: Literal["pass", "fail"] = "pass"
@@ -225,3 +226,27 @@ def _gone(
                 state="inconclusive",
                 told="it is in the baseline, and was not run again",
             )
+
+
+def assert_no_regression(
+    result: EvalResult,
+    baseline: EvalResult | str | PathLike[str],
+    *,
+    metric: str | None = None,
+    max_drop: float = 0.0,
+    alpha: float = 0.05,
+    strict: bool = False,
+    inconclusive: Literal["pass", "fail"] = "pass",
+) -> None:
+    """Raise `AssertionError` when a system lost more than `max_drop` since the baseline.
+
+    `baseline` is a result or the path of a saved one. As with `cb gate`, a drop counts when it
+    is more than noise, or `strict`. The message names the examples that lost most.
+    """
+    __tracebackhide__ = True
+    before = baseline if isinstance(baseline, EvalResult) else EvalResult.load(str(baseline))
+    score = metric or str(result.config.get("score_field") or "f1")
+    rules = Rules(max_drop={score: max_drop}, alpha=alpha, strict=strict, inconclusive=inconclusive)
+    gate = check(result, rules, before)
+    if gate.broken:
+        raise AssertionError("\n".join(outcome.line for outcome in gate.broken))

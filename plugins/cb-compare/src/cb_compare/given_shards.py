@@ -160,7 +160,7 @@ def _check_equal(
 
 
 def describe_request(config: RunConfig) -> dict[str, Any]:
-    """What was asked for, as far as it decides about rows and metrics."""
+    """The settings and components of a run that decide about rows and metrics."""
     settings = config.get("settings", {})
     found = {key: settings[key] for key in settings.keys() - _MAY_DIFFER}
     found["number of shards"] = str(settings.get("shard")).rpartition("/")[2]

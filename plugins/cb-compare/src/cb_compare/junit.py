@@ -60,10 +60,8 @@ def gate_as_junit(gate: Gate) -> str:
     return _document([_suite("cb gate", cases)])
 
 
-@attrs.frozen
-class _Case:
-    xml: str
-    kind: str
+_Case = tuple[str, str]
+"""The XML of a test case, and its kind: empty if it passed."""
 
 
 def _row_case(row: EvalRow, score: str, bar: float) -> _Case:
@@ -99,15 +97,15 @@ def _case(
     if kind:
         text = _text((detail or message)[:_LONGEST])
         body = f"<{kind} message={_attribute(message)}>{text}</{kind}>"
-    return _Case(f"<testcase{_attributes(attributes)}>{body}</testcase>", kind)
+    return f"<testcase{_attributes(attributes)}>{body}</testcase>", kind
 
 
 def _suite(name: str, cases: Iterable[_Case]) -> str:
     cases = list(cases)
     counts: dict[str, Any] = {"name": name, "tests": len(cases)}
     for key, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
-        counts[key] = sum(case.kind == kind for case in cases)
-    body = "\n".join(f"    {case.xml}" for case in cases)
+        counts[key] = sum(found == kind for _, found in cases)
+    body = "\n".join(f"    {xml}" for xml, _ in cases)
     return f"  <testsuite{_attributes(counts)}>\n{body}\n  </testsuite>"
 
 

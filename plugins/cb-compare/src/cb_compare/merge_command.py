@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import click
 
@@ -11,14 +10,11 @@ from cbcore.cli.kit import (
     Settings,
     cache_option,
     echo,
-    execute_and_report,
     output_option,
     pass_settings,
+    report_result,
     shared_options,
 )
-
-if TYPE_CHECKING:
-    from cbcore.results import EvalResult
 
 
 @click.command("merge", short_help="Join the shards of a run.")
@@ -60,14 +56,10 @@ def command(
     from cb_compare.merging import merge
     from cbcore.store.saved_runs import saved_runs
 
-    settings.configure_logging()
     catalog = settings.catalog()
-
-    def join() -> EvalResult:
+    with report_result(settings, outputs) as report:
         result = merge(runs, cache_dir=cache_dir, catalog=catalog, argv=sys.argv[1:], **chosen)
         run_id, shards = result.config["run_id"], result.config["merged_from"]  # type: ignore[typeddict-item]
         note = "" if saved_runs(cache_dir, run_id) else "; not stored, as shards came as JSON"
         echo(f"run {run_id}: {len(shards)} shards, {len(result.rows)} rows{note}", err=True)
-        return result
-
-    execute_and_report(settings, join, outputs)
+        report(result)

@@ -28,7 +28,7 @@ from cbcore.api import hooks_of
 from cbcore.assembly import Benchmark, Built
 from cbcore.exceptions import ResultError, StoreError, UsageError
 from cbcore.plugins import Catalog, default_catalog
-from cbcore.results import EvalResult, EvalRow, RowsBySystem, RunConfig, Texts
+from cbcore.results import EvalResult, EvalRow, RunConfig, Texts
 from cbcore.settings import RunSettings
 from cbcore.store.database import Store
 from cbcore.store.saved_runs import SavedRun, saved_runs
@@ -136,8 +136,7 @@ class Merging:
                     f"Shards were removed from {cache_dir} meanwhile.", hint="Merge the others."
                 )
             result = run.result(is_summed_up=False)
-            rows = cast("RowsBySystem", result.rows)
-            self._summarize(result, dict(zip(run.systems, rows.parts, strict=True)))
+            self._summarize(result, result.rows_by_system())
             run.recorded_state, run.ended = self.config["state"], _now()
             run.reason = self.config.get("state_reason")
             run.components = {**result.config}
@@ -247,7 +246,7 @@ def _now() -> str:
 
 
 def _count_rows(result: EvalResult) -> dict[str, Any]:
-    """What a list of runs shows of this one."""
+    """The outcome of this run for a list of runs."""
     counts = result.counts().values()
     total, failed = sum(one.total for one in counts), sum(one.errored for one in counts)
     cached = sum(one.cached for one in counts)

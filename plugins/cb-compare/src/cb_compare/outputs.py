@@ -5,10 +5,29 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+import click
 
 from cbcore.cli.kit import clean, echo
 from cbcore.exceptions import UsageError
 from cbcore.names import hint
+
+
+def output_options(formats: str) -> Callable[[Any], Any]:
+    """The options of a command that can print or write its document in several formats."""
+
+    def decorate(command: Any) -> Any:
+        told = f"{formats}; to FILE, or printed. Repeatable. Default: text."
+        as_json = click.option(
+            "--json", "as_json", is_flag=True, help="A JSON object, for machines."
+        )
+        output = click.option(
+            *("-o", "--output", "outputs"), multiple=True, metavar="FORMAT[=FILE]", help=told
+        )
+        return output(as_json(command))
+
+    return decorate
 
 
 def check_outputs(

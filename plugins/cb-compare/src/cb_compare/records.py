@@ -1,4 +1,4 @@
-"""What a comparison is asked for, and what it says."""
+"""The options of a comparison, and its results."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def number(text: Any, where: str) -> float:
 
 
 def assignments(texts: Sequence[str], flag: str) -> dict[str, float]:
-    """What `--min f1=0.6` and the like say."""
+    """The rules of flags such as `--min f1=0.6`."""
     found = {}
     for text in texts:
         name, equals, value = text.rpartition("=")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Collection, Hashable, Sequence
 from typing import TypeAlias
 
@@ -133,7 +134,7 @@ class Pairs:
         return counts
 
     def groups(self) -> list[Hashable] | None:
-        """What questions hang together by, where they do."""
+        """The clusters of the questions; None if no question has one."""
         both = zip(self.first, self.second, strict=True)
         clusters = [a.cluster if a.cluster is not None else b.cluster for a, b in both]
         return grouped(self.keys, clusters)
@@ -162,7 +163,7 @@ class Pairs:
         repeated = [q.attempts for q in (*self.first, *self.second) if q.attempts is not None]
         if not repeated:
             return None
-        return math.fsum(_variance([*scores.values()]) for scores in repeated) / len(repeated)
+        return math.fsum(statistics.variance(one.values()) for one in repeated) / len(repeated)
 
 
 def _same_attempts(one: Question, other: Question) -> tuple[Question, Question] | None:
@@ -177,15 +178,10 @@ def _same_attempts(one: Question, other: Question) -> tuple[Question, Question] 
 
 
 def grouped(keys: Sequence[Key], clusters: Sequence[Hashable]) -> list[Hashable] | None:
-    """What each question hangs together with: its cluster within its dataset, or nothing else.
+    """The group of each question: its cluster within its dataset, or the question alone.
 
     None where no question has a cluster.
     """
     if all(cluster is None for cluster in clusters):
         return None
     return [key if c is None else (key[0], c) for key, c in zip(keys, clusters, strict=True)]
-
-
-def _variance(values: Sequence[float]) -> float:
-    mean = math.fsum(values) / len(values)
-    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import re
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
 from cbcore.json_data import to_json, to_json_safe
 from cbcore.settings import Option
-
-if TYPE_CHECKING:
-    from cbcore.run.examples import NumberedExample
 
 _WRITTEN = re.compile(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*")
 _UNIT = "shard_unit"
@@ -45,7 +42,7 @@ class Shard:
     def __str__(self) -> str:
         return f"{self.number}/{self.count}"
 
-    def holds(self, example: NumberedExample) -> bool:
+    def holds(self, example: Any) -> bool:
         """Whether an example goes to this shard.
 
         What is not plain data goes by its dataset and id: its error may name a file, which is in

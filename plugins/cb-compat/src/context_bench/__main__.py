@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from cbcore.cli.kit import Settings, execute_and_report, exiting
+from cbcore.cli.kit import Settings, exit_codes, report_result
 from cbcore.exceptions import UsageError
 
 if TYPE_CHECKING:
@@ -68,12 +68,12 @@ def _count(text: str) -> int:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command and exit with the exit codes of `cb`."""
-    with exiting("context-bench"):
+    with exit_codes("context-bench"):
         _run(sys.argv[1:] if argv is None else list(argv))
 
 
 def _run(arguments: list[str]) -> None:
-    from cbcore.api import execute
+    from cbcore.settings.compose import compose
 
     if arguments and arguments[0] in _NOT_HERE:
         raise UsageError(
@@ -85,11 +85,11 @@ def _run(arguments: list[str]) -> None:
 
         flags = memory_command.build_parser().parse_args(arguments[1:])
         settings = memory_command.settings_of(flags)
-        execute_and_report(Settings(), lambda: execute(settings), [_REPORTERS[flags.output]])
-        return
-    flags = build_parser().parse_args(arguments)
-    settings = _settings_of(flags)
-    execute_and_report(Settings(), lambda: execute(settings), [_REPORTERS[flags.output]])
+    else:
+        flags = build_parser().parse_args(arguments)
+        settings = _settings_of(flags)
+    with report_result(Settings(), [_REPORTERS[flags.output]]) as report:
+        report(compose(settings).run())
 
 
 def _settings_of(flags: argparse.Namespace) -> RunSettings:

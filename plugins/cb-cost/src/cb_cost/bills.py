@@ -1,4 +1,4 @@
-"""What a system is billed: an account for each model that it asks, with a cache of its own."""
+"""The bill of a system: an account for each model that it asks, with a cache of its own."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class Account(Counted):
         return self.priced(price, model)
 
     def net_usd_by_row(self, price: Price | None, model: CacheModel) -> dict[int, float]:
-        """What each row adds to that, where it is known."""
+        """The part of each row, where it is known."""
         if price is None or self._lacks(price):
             return {row: own.told_usd for row, own in self.by_row.items()}
         return {row: own.priced(price, model) for row, own in self.by_row.items()}
@@ -160,7 +160,7 @@ class Account(Counted):
 
 
 def _reported(asked: Asked, model: CacheModel) -> Billed | None:
-    """What the endpoint itself counted; None where the replay knows more."""
+    """The counts of the endpoint itself; None where the replay knows more."""
     prompt, cached = asked.prompt_tokens, asked.cached_tokens
     if prompt is None or (asked.request is not None and (cached is None or cached > prompt)):
         return None
@@ -168,12 +168,20 @@ def _reported(asked: Asked, model: CacheModel) -> Billed | None:
     return model.billed(prompt, found)
 
 
+_TOTALS = (
+    *("requests", "tokens", "cached", "lost", "input_tokens", "avoidable", "replayed", "untimed"),
+    *("texts", "reported"),
+)
+"""Counts that a bill adds up over its accounts."""
+
+
 @attrs.define(repr=False, eq=False)
 class Bill:
-    """What one system sent and is billed for it, and what it got for that.
+    """The requests of one system, their costs, and its scores.
 
     `passed` says of every row, failed ones included, whether it passes; `rows` did not fail.
-    `zoneless` counts times that were read as UTC.
+    `zoneless` counts times that were read as UTC. What an `Account` counts is added up when the
+    bill is settled.
     """
 
     accounts: dict[tuple[Any, ...], Account] = attrs.Factory(dict)
@@ -183,11 +191,21 @@ class Bill:
     total_score: float = 0.0
     whole: bool = False
     zoneless: int = 0
+    requests: int = 0
+    tokens: int = 0
+    cached: int = 0
+    lost: int = 0
+    input_tokens: float = 0.0
+    avoidable: float = 0.0
+    replayed: int = 0
+    untimed: int = 0
+    texts: int = 0
+    reported: int = 0
     _asked: list[tuple[int, Key, list[Asked]]] = attrs.Factory(list)
 
     @classmethod
     def of(cls, rows: Iterable[EvalRow], score_field: str, threshold: float) -> Bill:
-        """What the rows tell, to be settled."""
+        """The bill of rows, to be settled."""
         bill = cls()
         before = after = 0
         for place, row in enumerate(rows):
@@ -234,52 +252,14 @@ class Bill:
         self._asked = []
         for account in self.accounts.values():
             account.settle(model)
+            for name in _TOTALS:
+                setattr(self, name, getattr(self, name) + getattr(account, name))
 
     def _account(self, asked: Asked) -> Account:
         whom = _whom(asked)
         if whom not in self.accounts:
             self.accounts[whom] = Account(to=asked.to, stage=asked.stage, told=asked.told)
         return self.accounts[whom]
-
-    @property
-    def requests(self) -> int:
-        return sum(account.requests for account in self.accounts.values())
-
-    @property
-    def tokens(self) -> int:
-        return sum(account.tokens for account in self.accounts.values())
-
-    @property
-    def cached(self) -> int:
-        return sum(account.cached for account in self.accounts.values())
-
-    @property
-    def lost(self) -> int:
-        return sum(account.lost for account in self.accounts.values())
-
-    @property
-    def input_tokens(self) -> float:
-        return sum(account.input_tokens for account in self.accounts.values())
-
-    @property
-    def avoidable(self) -> float:
-        return sum(account.avoidable for account in self.accounts.values())
-
-    @property
-    def replayed(self) -> int:
-        return sum(account.replayed for account in self.accounts.values())
-
-    @property
-    def untimed(self) -> int:
-        return sum(account.untimed for account in self.accounts.values())
-
-    @property
-    def texts(self) -> int:
-        return sum(account.texts for account in self.accounts.values())
-
-    @property
-    def reported(self) -> bool:
-        return any(account.reported for account in self.accounts.values())
 
     def raw_usd(self, price_of: PriceOf) -> float | None:
         """Of all accounts; None where one of them is not known."""
@@ -350,23 +330,7 @@ def _whom(asked: Asked) -> tuple[Any, ...]:
 def _asked(row: EvalRow) -> Iterable[Asked]:
     if row.error is not None:
         return asked_in_vain(row.metadata)
-    requests = requests_of(row.metadata)
     details = row.metadata.get(PromptBlocks.name)
-    if isinstance(details, Mapping) and "asked" in details:
-        return asked_of(details, requests)
-    return _as_kept_before(row, requests)
-
-
-def _as_kept_before(row: EvalRow, requests: list[Any]) -> list[Asked]:
-    """Of rows that say nothing of replies: what the row as a whole says of them."""
-    replies = row.metadata.get("completion_tokens") or row.response_tokens
-    prompt, cached = (row.metadata.get(key) for key in ("prompt_tokens", "cached_tokens"))
-    if requests and type(prompt) is int and type(cached) is int and 0 <= cached <= prompt:
-        return [
-            Asked(requests[-1], prompt_tokens=prompt, cached_tokens=cached, reply_tokens=replies)
-        ]
-    last = len(requests) - 1
-    return [
-        Asked(request, reply_tokens=replies if n == last else 0, told=False)
-        for n, request in enumerate(requests)
-    ]
+    if not isinstance(details, Mapping) or "asked" not in details:
+        return ()
+    return asked_of(details, requests_of(row.metadata))

@@ -5,30 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from cb_datasets.entries import (
-    choices,
-    code,
-    inference,
-    instructions,
-    long_context,
-    qa,
-    reasoning,
-    summaries,
-    tools,
-)
 from cb_datasets.loading import BenchmarkDataset, dataset_class
-from cb_datasets.table import Benchmark
+from cb_datasets.table import Benchmark, read_table
 from cbcore.exceptions import UnknownComponentError
 from cbcore.names import canonical, near_matches
 
-_MODULES = (
-    *(qa, choices, reasoning, code, summaries),
-    *(inference, instructions, long_context, tools),
-)
-BENCHMARKS: dict[str, Benchmark] = {
-    entry.name: entry for module in _MODULES for entry in module.BENCHMARKS
-}
-"""The table: every benchmark under its name."""
+BENCHMARKS: dict[str, Benchmark] = {entry.name: entry for entry in read_table()}
+"""Every benchmark by its name."""
 
 
 def benchmark(name: str) -> Benchmark:

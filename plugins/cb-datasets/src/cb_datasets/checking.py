@@ -25,7 +25,7 @@ MOST_PROBLEMS = 20
 
 @attrs.define
 class CheckReport:
-    """What was found. `problems` is empty when the data is as it should be."""
+    """The result of a check. `problems` is empty if the data is as it should be."""
 
     name: str
     source: str
@@ -78,7 +78,7 @@ def check(spec: str, *, data_dir: str | Path | None = None, n: int | None = None
 
 
 def _wanted(loaded: Any) -> list[str]:
-    """What every example has to have. Datasets of others are only asked for a gold."""
+    """Fields that every example needs. Datasets of others only need a gold."""
     if not isinstance(loaded, BenchmarkDataset):
         return ["gold"]
     entry = loaded.benchmark

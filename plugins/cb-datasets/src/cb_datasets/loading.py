@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from operator import length_hint
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import attrs
@@ -13,9 +14,9 @@ import attrs
 from cb_datasets.mapping import asked_text, cluster_of, example_from
 from cb_datasets.reading import Row
 from cb_datasets.table import SAMPLE, Benchmark, Choice, Example
+from cbcore.binding import by_field
 from cbcore.exceptions import DataError
 from cbcore.hf import HubDataset
-from cbcore.records import by_field
 
 SAMPLES = Path(__file__).parent / "samples"
 """One folder of files per benchmark, in the schema of its source, written for this package."""
@@ -63,7 +64,7 @@ class BenchmarkDataset:
 
     @property
     def benchmark(self) -> Benchmark:
-        """What the table says of it."""
+        """The row of the table."""
         return self._entry
 
     @property
@@ -71,7 +72,7 @@ class BenchmarkDataset:
         return self._entry.config if self.config == SAMPLE else self.config
 
     def choice(self) -> Choice:
-        """What of the benchmark was chosen, as the code of its rows sees it."""
+        """The chosen part of the benchmark, for the code of its rows."""
         return Choice(config=self._source_config, split=self.split)
 
     def __iter__(self) -> Iterator[Example | DataError]:
@@ -86,15 +87,15 @@ class BenchmarkDataset:
 
     def __length_hint__(self) -> int:
         """How many examples there are, where each is a row of local files that can tell."""
-        if self._entry.rows is not None or self._entry.examples is not None:
+        if self._entry.rows or self._entry.examples or self._entry.complete:
             return NotImplemented  # type: ignore[no-any-return]
         known = length_hint(self._source(), -1)
         return known if known >= 0 else NotImplemented
 
     def rows(self) -> Iterator[Mapping[str, Any] | DataError]:
         """The rows of the source, unchanged; what stands in for one that cannot be read too."""
-        source = self._source()
-        return self._entry.rows(source, self.choice()) if self._entry.rows else iter(source)
+        source, read = self._source(), _find_function(self._entry.rows)
+        return iter(source if read is None else read(source, self.choice()))
 
     def examples_of(self, row: Mapping[str, Any], number: int) -> Iterator[Example | DataError]:
         """The examples of one row: mostly one. Raises `DataError` for a row that is none.
@@ -103,7 +104,7 @@ class BenchmarkDataset:
         the question, or to the turns.
         """
         benchmark, read = self._entry, Row(row, dataset=self._entry.name, number=number)
-        make = benchmark.examples or _by_the_table
+        make = _find_function(benchmark.examples) or _map_row
         for example in make(read, self.choice(), benchmark):
             if not isinstance(example, DataError):
                 cluster = cluster_of(read, example, benchmark)
@@ -130,8 +131,19 @@ class BenchmarkDataset:
         )
 
 
-def _by_the_table(row: Row, choice: Choice, benchmark: Benchmark) -> Iterable[Example]:
-    return [example_from(row, choice, benchmark)]
+def _find_function(name: str | None) -> Any:
+    """The function that the table names as `module.function`."""
+    if name is None:
+        return None
+    module, _, function = name.partition(".")
+    return resolve_name(f"cb_datasets.entries.{module}:{function}")
+
+
+def _map_row(row: Row, choice: Choice, benchmark: Benchmark) -> Iterable[Example]:
+    example = example_from(row, choice, benchmark)
+    if complete := _find_function(benchmark.complete):
+        complete(example, row, choice, benchmark)
+    return [example]
 
 
 class SeededDataset(BenchmarkDataset):

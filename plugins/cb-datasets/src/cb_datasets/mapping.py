@@ -50,7 +50,7 @@ def example_id(row: Row, choice: Choice, path: str | tuple[str, ...] | None = No
 
 
 def cluster_of(row: Row, example: Example, benchmark: Benchmark) -> str | None:
-    """What an example shares with others: an id, or a digest of the text that they share."""
+    """The cluster of an example: an id that it shares with others, or a digest of the text that they share."""
     if benchmark.cluster is None:
         return None
     value = row.get(benchmark.cluster)
@@ -72,7 +72,7 @@ def asked(instruction: str, question: str) -> str:
 
 
 def asked_text(example: Mapping[str, Any]) -> str:
-    """What an example asks, as one text: its question, or its turns with a blank line between."""
+    """The question of an example as one text: its question, or its turns with a blank line between."""
     return example.get("question") or "\n\n".join(map(str, example.get("turns", ())))
 
 

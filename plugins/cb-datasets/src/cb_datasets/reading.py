@@ -106,5 +106,5 @@ class Row:
 
 
 def described(value: Any) -> str:
-    """What a value is, in words."""
+    """A value described in words."""
     return "nothing" if value is None else f"a {type(value).__name__}"

@@ -1,15 +1,18 @@
-"""What the table says of a benchmark: where its rows are, and how they become examples."""
+"""The table of benchmarks: where the rows of each are, and how they become examples.
+
+The table is `table.json`: a list with the fields of a `Benchmark` each, without those that have
+their default.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import json
+from collections.abc import Iterable, Mapping
+from importlib.resources import files
 from typing import Any, TypeAlias
 
 import attrs
 
-from cb_datasets.reading import Row
-from cbcore.exceptions import DataError
-from cbcore.hf import HubDataset
 from cbcore.names import canonical, hint
 
 SAMPLE = "sample"
@@ -35,7 +38,7 @@ TASK_SCORES = {
 
 @attrs.frozen
 class Choice:
-    """What the user chose: which part, and what makes shuffled things the same again."""
+    """The choice of the user: which part, and the seed of shuffled things."""
 
     config: str | None
     split: str
@@ -49,8 +52,9 @@ class Benchmark:
     """One row of the table.
 
     `fields` maps fields of an example to fields of the source, as `mapping.example_from`
-    explains; `examples` is the code of a benchmark that a mapping cannot express, and `rows`
-    the code that brings rows from several files together. `needs` are source fields that only
+    explains. Three functions in `cb_datasets.entries`, named as `module.function`, do more:
+    `complete` changes an example after the mapping, `examples` takes the place of the mapping
+    where a row is not one example, and `rows` brings rows from several files together. `needs` are source fields that only
     such code reads. `files` says where in the repository the rows are when its layout does
     not: a pattern of Parquet files, a file, or a member of an archive, with `{config}` and
     `{split}` in it. `context` says which examples have a context of their own, so that a check
@@ -76,6 +80,7 @@ class Benchmark:
     revision: str | None = None
     files: str | None = None
     instruction: str = ""
+    instruction_by_config: Mapping[str, str] = attrs.Factory(dict)
     cluster: str | None = None
     cluster_end: str = ""
     first_label: int = 0
@@ -86,8 +91,9 @@ class Benchmark:
     main_score: str | None = None
     main_score_by_config: Mapping[str, str] = attrs.Factory(dict)
     only_in: Mapping[str, tuple[str, ...]] = attrs.Factory(dict)
-    examples: Callable[[Row, Choice, Benchmark], Iterable[Example | DataError]] | None = None
-    rows: Callable[[HubDataset, Choice], Iterator[Mapping[str, Any] | DataError]] | None = None
+    complete: str | None = None
+    examples: str | None = None
+    rows: str | None = None
     seeded: bool = False
     sized: bool = False
     gated: bool = False
@@ -135,6 +141,18 @@ class Benchmark:
                 f"config {config!r} has no split {wanted!r}: only {', '.join(having)} has it"
             )
         return wanted
+
+
+def read_table() -> list[Benchmark]:
+    """All benchmarks, in the order of the table."""
+    text = files("cb_datasets").joinpath("table.json").read_text("utf-8")
+    return [Benchmark(**_freeze(entry)) for entry in json.loads(text)]
+
+
+def _freeze(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _freeze(part) for key, part in value.items()}
+    return tuple(map(_freeze, value)) if isinstance(value, list) else value
 
 
 def _suggestion(wanted: str, known: Iterable[str]) -> str:

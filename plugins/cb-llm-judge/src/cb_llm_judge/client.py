@@ -29,9 +29,9 @@ from cb_llm_judge.verdicts import (
 )
 from cb_openai.prices import max_cost, request_cost
 from cb_openai.settings import Connection
-from cbcore.components import describe_exception
+from cbcore.binding import by_field
+from cbcore.boundary import describe_exception
 from cbcore.protocols import Cost
-from cbcore.records import by_field
 from cbcore.secrets import redact
 
 if TYPE_CHECKING:
@@ -202,6 +202,11 @@ class FunctionJudge:
             return read_reply(text, form)
         except JudgeError as error:
             raise JudgeError(f"judge {self.model}: {error.message}") from error
+
+    async def binary(self, prompt: str) -> BinaryVerdict:
+        """Yes or no, asked once. Raises `JudgeError`."""
+        given = await self.ask(prompt, BINARY)
+        return BinaryVerdict(1 if given.value == 1 else 0, given.reason)
 
     async def aclose(self) -> None:
         """Nothing to close."""

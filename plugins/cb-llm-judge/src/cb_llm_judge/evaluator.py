@@ -14,11 +14,10 @@ from cb_llm_judge.rubrics import FIELDS, RUBRICS, find_rubric
 from cb_llm_judge.settings import Sampling, check_count
 from cb_llm_judge.verdicts import rating_form
 from cb_openai.settings import Connection
-from cbcore.binding import FileName, Trusted
+from cbcore.binding import FileName, Trusted, by_field
 from cbcore.exceptions import MissingScoreError
 from cbcore.introspection import attributes_without
 from cbcore.protocols import Cost
-from cbcore.records import by_field
 from cbcore.results import Scored
 from cbcore.scoring import response_of
 

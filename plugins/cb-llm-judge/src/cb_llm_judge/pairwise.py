@@ -20,10 +20,9 @@ from cb_llm_judge.rubrics import PAIR_FIELDS, PAIR_RUBRICS, SYSTEM_PROMPT, find_
 from cb_llm_judge.settings import Sampling
 from cb_llm_judge.verdicts import PREFERENCE, JudgeError
 from cb_openai.settings import Connection
-from cbcore.binding import FileName, Trusted
+from cbcore.binding import FileName, Trusted, by_field
 from cbcore.exceptions import ScoringError
 from cbcore.json_data import to_json
-from cbcore.records import by_field
 from cbcore.results import EvalRow
 from cbcore.store.identity import Identities
 from cbcore.store.own_code import UnidentifiedError

@@ -233,7 +233,6 @@ def _start(options: EngineOptions, key: str) -> Any:
 
 _engines: dict[EngineOptions, Engine] = {}
 _lock = threading.Lock()
-_of_parents: list[Engine] = []
 
 
 def shared_engine(options: EngineOptions) -> Engine:
@@ -250,15 +249,3 @@ def close_engines() -> None:
     with _lock:
         while _engines:
             _engines.popitem()[1].close()
-
-
-def _after_fork() -> None:
-    """A forked child has none of its parent's threads: it keeps off those engines for good."""
-    global _lock  # noqa: PLW0603 - it may be held by a thread that does not exist here
-    _lock = threading.Lock()
-    _of_parents.extend(_engines.values())  # closing one would wait for its threads
-    _engines.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

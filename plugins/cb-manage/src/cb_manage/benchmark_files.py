@@ -21,56 +21,8 @@ _BASELINES = ("identity | extractive:name=full context", "bm25:max_tokens=150 | 
 _MINE = "py:./system.py:compress"
 _READER = "extractive"
 
-_RUN_FILE = """\
-# A benchmark for cb. Run it with: cb run {place}
-# Paths are relative to this file, and flags beside it replace its values.
 
-# What is compared. The first system is the baseline that the others are held to.
-systems:
-{systems}
-# More to try: "truncate:max_tokens=150 | extractive", "openai:http://localhost:8000/v1,model=NAME",
-# or own code: "py:./system.py:compress". `cb list systems` shows what is installed.
-
-# On which data: names that `cb list datasets` shows, or files of your own.
-datasets:
-{datasets}
-
-# Where the fields of your data stand, if it calls them something else.
-{fields}
-{evaluators}
-# Examples per dataset; leave it out to run all of them.
-max_examples: 100
-
-# What components draw at random is the same each time.
-seed: 0
-
-# Where results go, beside the terminal.
-output:
-{outputs}
-"""
-
-_STUB = '''\
-"""A system of your own: a function from an example to what becomes of it.
-
-It gets `context` and `question`, and returns a shorter `context`, or a `response`. Its second
-argument can be set in cb.yaml: "py:./system.py:compress:share=0.3".
-"""
-
-
-def compress(example, share: float = 0.5):
-    """Keeps the first part of the context, up to the end of a sentence."""
-    context = example["context"]
-    cut = context[: int(len(context) * share)]
-    end = cut.rfind(". ")
-    return {{"context": cut[: end + 1] if end > 0 else cut{response}}}
-'''
 _RESPONSE = ', "response": cut.rstrip(".").rpartition(" ")[2]'
-_EVALUATOR = '''
-
-def mentions(original, processed) -> float:
-    """Scores 1 where the response has the answer in it."""
-    return float(str(original["answer"]).lower() in str(processed.get("response", "")).lower())
-'''
 _DATA = (
     {
         "id": "basel",
@@ -85,27 +37,6 @@ _DATA = (
         "answer": "Aare",
     },
 )
-
-_WORKFLOW = """\
-name: benchmark
-on: pull_request
-permissions:
-  contents: read
-jobs:
-  benchmark:
-    runs-on: ubuntu-latest
-    steps:
-      - uses: actions/checkout@v4
-      - uses: actions/setup-python@v5
-        with: {{python-version: "3.12"}}
-      - run: pip install cb-bench
-      - run: cb run {place}
-      # Add rules, such as --min f1=0.5 or --max-drop f1=0.02 --baseline main.json.
-      - run: cb gate {place}/results/result.json --max error_rate=1%
-      - if: always()
-        uses: actions/upload-artifact@v4
-        with: {{name: benchmark, path: {place}/results}}
-"""
 
 
 @attrs.frozen(kw_only=True)
@@ -148,7 +79,7 @@ def write_files(benchmark: Benchmark, folder: Path) -> list[Path]:
     """
     files = {folder / name: text for name, text in _make_files(benchmark, folder).items()}
     if benchmark.ci:
-        files[Path(WORKFLOW)] = _WORKFLOW.format(place=folder)
+        files[Path(WORKFLOW)] = _read_template("workflow.yml").format(place=folder)
     _check_free(files)
     written = []
     for path, text in files.items():
@@ -176,11 +107,13 @@ def _make_files(benchmark: Benchmark, folder: Path) -> dict[str, str]:
         files[DATA] = "".join(json.dumps(row) + "\n" for row in _DATA)
     own_score = stub and not benchmark.is_installed("evaluator", "answer_quality")
     if stub:
-        answers = _STUB.format(response="" if benchmark.has_reader else _RESPONSE)
-        files[STUB] = answers + (_EVALUATOR if own_score else "")
+        answers = _read_template("system.py").format(
+            response="" if benchmark.has_reader else _RESPONSE
+        )
+        files[STUB] = answers + (_read_template("evaluator.py") if own_score else "")
     reports = [r for r in ("html", "json") if benchmark.is_installed("reporter", r)]
     names = {"html": "report.html", "json": "result.json"}
-    run_file = _RUN_FILE.format(
+    run_file = _read_template("cb.yaml").format(
         place=folder,
         systems=_format_list(systems),
         datasets=_format_list(_name_from(folder, dataset) for dataset in datasets),
@@ -191,6 +124,10 @@ def _make_files(benchmark: Benchmark, folder: Path) -> dict[str, str]:
         outputs=_format_list(["table", *(f"{r}=results/{names[r]}" for r in reports)]),
     )
     return {RUN_FILE: run_file, **files}
+
+
+def _read_template(name: str) -> str:
+    return Path(__file__).with_name("templates").joinpath(f"{name}.txt").read_text("utf-8")
 
 
 def _format_list(items: Any) -> str:

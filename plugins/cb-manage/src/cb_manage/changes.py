@@ -26,10 +26,6 @@ class PluginChange:
     then: str | None
     now: str | None
 
-    def to_dict(self) -> dict[str, str | None]:
-        """The change as plain data."""
-        return attrs.asdict(self)
-
     def __str__(self) -> str:
         if self.what == "missing":
             return f"{self.plugin} {self.then or ''} is not installed now".replace("  ", " ")

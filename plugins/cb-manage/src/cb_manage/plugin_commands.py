@@ -17,7 +17,6 @@ from cbcore.cli.kit import (
 )
 
 if TYPE_CHECKING:
-    from cb_manage.explanation import Explanation
     from cbcore.plugins import Catalog, Plugin
 
 
@@ -33,7 +32,7 @@ def show(settings: Settings, name: str, as_json: bool) -> None:
     """
     catalog = settings.catalog()
     plugin = _find_plugin(catalog, name)
-    catalog.describe_all([plugin])
+    catalog.load_all([plugin], describe=True)
     record = _describe_plugin(catalog, plugin)
     if as_json:
         echo_json(record)
@@ -151,42 +150,37 @@ def why(settings: Settings, name: str, as_json: bool) -> None:
     from cb_manage.explanation import explain
 
     catalog = settings.catalog()
-    catalog.describe_all()
+    catalog.load_all(describe=True)
     explanation = explain(catalog, name)
     if as_json:
-        echo_json(explanation.to_dict())
+        echo_json(explanation)
     else:
         _echo(explanation)
 
 
-def _echo(explanation: Explanation) -> None:
-    usable = [(c, plugin) for c, plugin in explanation.candidates if plugin.is_usable]
-    kinds = [component.kind for component, _ in usable]
-    for component, plugin in usable:
-        is_shared = kinds.count(component.kind) > 1
-        spec = f"{plugin.name}/{component.name}" if is_shared else component.name
-        echo(
-            f"{component.kind} {clean(component.name)}: offered by {clean(plugin.name)} "
-            f"{clean(plugin.version)}; write {clean(spec)}"
-        )
-    for component, plugin in explanation.candidates:
-        if not plugin.is_usable:
-            echo(
-                f"{component.kind} {clean(component.name)}: {clean(plugin.name)} offers it "
-                f"but is {plugin.state}: {clean(plugin.reason)}"
-            )
-            if plugin.remedy:
-                echo(f"  remedy: {clean(plugin.remedy)}")
-    for kind, offered, package in explanation.packages:
-        echo(f"{kind} {offered}: {package} would offer it: cb install {package}")
-    if explanation.plugin:
-        echo(
-            f"{clean(explanation.plugin)} is a plugin: cb plugins show {clean(explanation.plugin)}"
-        )
-    if not (explanation.candidates or explanation.packages or explanation.plugin):
-        echo(f"nothing installed or known offers {clean(explanation.name)!r}")
-        if explanation.suspects:
-            echo(f"  a broken plugin might: {clean(', '.join(explanation.suspects))}")
-    if not usable and explanation.near:
-        listed = ", ".join(f"{name} ({kind}, {plugin})" for kind, name, plugin in explanation.near)
-        echo(f"names like it: {clean(listed)}")
+def _echo(explanation: dict[str, Any]) -> None:
+    usable = [one for one in explanation["candidates"] if not one["reason"]]
+    kinds = [one["kind"] for one in usable]
+    for one in usable:
+        is_shared = kinds.count(one["kind"]) > 1
+        spec = f"{one['plugin']}/{one['name']}" if is_shared else one["name"]
+        offered = f"{one['kind']} {one['name']}: offered by {one['plugin']} {one['version']}"
+        echo(clean(f"{offered}; write {spec}"))
+    for one in explanation["candidates"]:
+        if one["reason"]:
+            offered = f"{one['kind']} {one['name']}: {one['plugin']} offers it"
+            echo(clean(f"{offered} but is {one['state']}: {one['reason']}"))
+            if one["remedy"]:
+                echo(f"  remedy: {clean(one['remedy'])}")
+    for one in explanation["packages"]:
+        package = one["plugin"]
+        echo(f"{one['kind']} {one['name']}: {package} would offer it: cb install {package}")
+    if plugin := explanation["plugin"]:
+        echo(clean(f"{plugin} is a plugin: cb plugins show {plugin}"))
+    if not (explanation["candidates"] or explanation["packages"] or plugin):
+        echo(f"nothing installed or known offers {clean(explanation['name'])!r}")
+        if explanation["suspects"]:
+            echo(f"  a broken plugin might: {clean(', '.join(explanation['suspects']))}")
+    if not usable and explanation["near"]:
+        near = (f"{one['name']} ({one['kind']}, {one['plugin']})" for one in explanation["near"])
+        echo(f"names like it: {clean(', '.join(near))}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import attrs
 import click
 
 from cbcore.cli.kit import (
@@ -45,7 +46,7 @@ def command(settings: Settings, /, run: str, as_json: bool, cache_dir: str) -> N
                 "started": config.get("started"),
                 "cbcore": config.get("cbcore"),
                 "components": components,
-                "changes": [change.to_dict() for change in changes],
+                "changes": [attrs.asdict(change) for change in changes],
             }
         )
         return

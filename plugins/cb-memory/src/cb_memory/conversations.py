@@ -14,7 +14,7 @@ import attrs
 from cb_memory.nouns import History, IngestResult, Item, QueryResult, Question, by_session
 from cb_memory.snapshots import Snapshots
 from cb_memory.workers import Worker
-from cbcore.components import describe_exception
+from cbcore.boundary import describe_exception
 from cbcore.exceptions import CBError, ProcessError
 from cbcore.secrets import redact
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from cbcore.kinds import Kind
+from cbcore.components import Kind
 
 
 def _find_problem(value: Any) -> str | None:

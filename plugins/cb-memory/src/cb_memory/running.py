@@ -20,7 +20,7 @@ from cb_memory.snapshots import Snapshots
 from cb_memory.workers import Worker
 from cbcore.assembly import Built
 from cbcore.chains import chain
-from cbcore.protocols import Cost, Example
+from cbcore.protocols import Cost
 from cbcore.store.identity import Identities
 from cbcore.timing import waiting
 
@@ -83,13 +83,13 @@ class MemoryRun:
         return {"scheme": _SCHEME, "stages": keys, "budget": self._way.budget}
 
     @property
-    def max_cost(self) -> Callable[[Example], Cost]:
+    def max_cost(self) -> Callable[[dict[str, Any]], Cost]:
         """About what a question costs, if the memory or a reader declares that."""
         declared = [p.value.max_cost for p in self._parts if hasattr(p.value, "max_cost")]
         if not declared:
             raise AttributeError("max_cost")
 
-        def estimate(example: Example) -> Cost:
+        def estimate(example: dict[str, Any]) -> Cost:
             costs = [declare(example) for declare in declared]
             usd = [cost.usd for cost in costs if cost.usd is not None]
             is_priced = len(usd) == len(costs)

@@ -78,7 +78,7 @@ class _Times(NamedTuple):
 
 @attrs.frozen(eq=False)
 class StageLatency:
-    """What each stage of a chain takes, for rows that were called and not from the store.
+    """Latency of each stage of a chain, for rows that are not cached.
 
     Emits no number; its section has a line for each stage of each system, with the median and
     the tail of its seconds and its share of all that the system took.

@@ -1,4 +1,4 @@
-"""What was paid: to the model that answers, and to the ones that judge."""
+"""Dollars that were paid to models that answer and to models that judge."""
 
 from __future__ import annotations
 

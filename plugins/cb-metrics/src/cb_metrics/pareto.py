@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import attrs
 
-from cb_metrics.scores import check_name, finite, mean, measured, noting_missing, score_of
+from cb_metrics.scores import check_name, finite, mean, measured, note_missing, score_of
 from cbcore.results import EvalRow
 
 
@@ -40,7 +40,7 @@ class ParetoRank:
                 points[system] = point
         ranks = rank(points)
         return {
-            system: noting_missing(
+            system: note_missing(
                 {"pareto_rank": float(ranks.get(system, math.nan))}, "pareto_rank", n_missing
             )
             for system, n_missing in missing.items()

@@ -12,7 +12,7 @@ from cb_metrics.scores import (
     check_threshold,
     fits_scale,
     given,
-    noting_missing,
+    note_missing,
     score_of,
     scores_of,
 )
@@ -36,7 +36,7 @@ class MeanScore:
     def compute(self, rows: Iterable[EvalRow]) -> dict[str, float]:
         """Average the scores of one system's rows."""
         scores, missing = scores_of(rows, self.score_field)
-        return noting_missing(
+        return note_missing(
             {"mean_score": Measured.mean(scores, kind="score")}, "mean_score", missing
         )
 
@@ -61,9 +61,7 @@ class PassRate:
         bar = self.threshold
         self._check_scale(given(scores))
         passed = [1.0 if s >= bar else 0.0 if s < bar else math.nan for s in scores]
-        return noting_missing(
-            {"pass_rate": Measured.mean(passed, kind="rate")}, "pass_rate", missing
-        )
+        return note_missing({"pass_rate": Measured.mean(passed, kind="rate")}, "pass_rate", missing)
 
     def _check_scale(self, scores: list[float]) -> None:
         """Refuse a threshold between 0 and 1 for scores on another scale, and the other way."""

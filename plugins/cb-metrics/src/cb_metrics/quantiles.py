@@ -11,8 +11,8 @@ from cbcore.stats import (
     Estimate,
     Measured,
     Terms,
-    clustered_wilson,
     quantile_at,
+    wilson_of_clusters,
 )
 
 _MOST_SUMMED = 1_000
@@ -37,10 +37,10 @@ def quantile_of(values: Sequence[float], quantile: float) -> Estimate | None:
     return Estimate(value, None, len(ordered), interval=interval, method=method)
 
 
-def clustered_quantile_of(
+def quantile_of_clusters(
     values: Sequence[float], quantile: float, groups: Sequence[Hashable], *, n: int
 ) -> Estimate | None:
-    """As `quantile_of`, where values of one group hang together; `n` is the number of examples.
+    """The same as `quantile_of`, with correlated values in groups; `n` is the number of examples.
 
     The values that bound it stand at the ends of the interval of the share that lies below
     (Woodruff 1952), which is that of a rate with such groups.
@@ -53,7 +53,7 @@ def clustered_quantile_of(
     seen = Terms(below).estimate_grouped(groups, n)
     if seen is None or seen.stderr is None:
         return Estimate(value, None, n, clusters=seen.clusters if seen else None)
-    shares = clustered_wilson(quantile, seen, size)
+    shares = wilson_of_clusters(quantile, seen, size)
     low, high = math.floor(size * shares[0]), math.ceil(size * shares[1]) + 1
     if low < 1 or high > size:
         return Estimate(value, None, n, clusters=seen.clusters)
@@ -88,13 +88,13 @@ def _ranks(n: int, quantile: float) -> tuple[int, int]:
 
 @attrs.frozen(eq=False, repr=False, slots=False)
 class QuantileTerms(Terms):
-    """What each row adds to a quantile of x, in place of the mean."""
+    """The values of rows, of which a quantile is the value, not the mean."""
 
     quantile: float = attrs.field(kw_only=True)
 
     def value(self) -> float:
         """The quantile; NaN of no values."""
-        return quantile_at(sorted(self.counted(self.x)), self.quantile)
+        return quantile_at(sorted(self.select(self.x)), self.quantile)
 
     def estimate_grouped(
         self,
@@ -103,10 +103,10 @@ class QuantileTerms(Terms):
         confidence: float = 0.95,
     ) -> Estimate | None:
         """The quantile with its interval, which always has 95 %."""
-        x = self.counted(self.x)
+        x = self.select(self.x)
         if groups is None or n is None:
             return quantile_of(x, self.quantile)
-        return clustered_quantile_of(x, self.quantile, groups, n=n)
+        return quantile_of_clusters(x, self.quantile, groups, n=n)
 
 
 def measured_quantile(values: Sequence[float], quantile: float) -> Measured:

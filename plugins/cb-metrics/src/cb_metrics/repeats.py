@@ -1,4 +1,4 @@
-"""What repeated attempts at the same example amount to."""
+"""Metrics of repeated attempts at the same example."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import comb, nan
 
 import attrs
 
-from cb_metrics.scores import check_name, check_threshold, fits_scale, noting_missing, score_of
+from cb_metrics.scores import check_name, check_threshold, fits_scale, note_missing, score_of
 from cbcore.results import EvalRow
 from cbcore.stats import Measured
 
@@ -58,13 +58,13 @@ class PassAtK:
         k = self.k or min(map(len, scored.values()), default=0)
         enough = {first[x]: passes for x, passes in scored.items() if len(passes) >= k}
         if not enough:
-            return noting_missing({"pass_at_k": nan, "pass_hat_k": nan}, "pass_at_k", len(attempts))
+            return note_missing({"pass_at_k": nan, "pass_hat_k": nan}, "pass_at_k", len(attempts))
         values: dict[str, float] = {
             "pass_at_k": _mean_over_examples(pass_at_k, enough, k, n_rows),
             "pass_hat_k": _mean_over_examples(pass_hat_k, enough, k, n_rows),
             "k": float(k),
         }
-        return noting_missing(values, "pass_at_k", len(attempts) - len(enough))
+        return note_missing(values, "pass_at_k", len(attempts) - len(enough))
 
 
 def _mean_over_examples(

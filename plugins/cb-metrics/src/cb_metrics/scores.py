@@ -57,7 +57,7 @@ def mean(values: list[float]) -> float:
     return math.fsum(values) / len(values) if values else math.nan
 
 
-def noting_missing(values: dict[str, float], key: str, missing: int) -> dict[str, float]:
+def note_missing(values: dict[str, float], key: str, missing: int) -> dict[str, float]:
     """The values, with `<key>_missing` added when any row lacked the score."""
     return {**values, f"{key}_missing": float(missing)} if missing else values
 

@@ -1,4 +1,4 @@
-"""What the tokens bought: how many were saved, and how many a passing answer took."""
+"""Tokens: the share that was saved, and the number for each passing answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cb_metrics.scores import (
     check_threshold,
     finite,
     fits_scale,
-    noting_missing,
+    note_missing,
     score_of,
 )
 from cbcore.results import EvalRow
@@ -66,14 +66,14 @@ class CompressionRatio:
     def compare(
         self, rows_by_system: Mapping[str, Iterable[EvalRow]]
     ) -> dict[str, dict[str, float]]:
-        """As `compute` for each system; prompts are compared with those of the baseline."""
+        """Compute each system, and compare its prompts with those of the baseline."""
         if self.baseline is None:
             return {system: self.compute(rows) for system, rows in rows_by_system.items()}
         if self.baseline not in rows_by_system:
             raise ValueError(f"baseline {self.baseline!r} is none of {', '.join(rows_by_system)}")
         noted: dict[str, list[_Noted]] = {system: [] for system in rows_by_system}
         values = {
-            system: self.compute(_noting_prompts(rows, noted[system]))
+            system: self.compute(_note_prompts(rows, noted[system]))
             for system, rows in rows_by_system.items()
         }
         full = {key: prompt for key, prompt in noted[self.baseline] if prompt is not None}
@@ -91,7 +91,7 @@ _Noted: TypeAlias = tuple[tuple[str, str | int, int], "int | None"]
 """Dataset, example and repeat of a row, and its prompt tokens where they were counted."""
 
 
-def _noting_prompts(rows: Iterable[EvalRow], noted: list[_Noted]) -> Iterator[EvalRow]:
+def _note_prompts(rows: Iterable[EvalRow], noted: list[_Noted]) -> Iterator[EvalRow]:
     """The rows, which can be read only once; what their endpoints counted is noted."""
     for row in rows:
         prompt = _prompt_tokens(row) if row.error is None else None
@@ -138,7 +138,7 @@ class CostOfPass:
         n_passing = math.fsum(passed)
         cost = Measured.ratio(spent, passed, better="lower") if n_passing else math.inf
         values = {"cost_of_pass": cost, "num_passing": n_passing}
-        return noting_missing(values, "cost_of_pass", n_missing)
+        return note_missing(values, "cost_of_pass", n_missing)
 
     def _cost_of(self, row: EvalRow) -> float:
         if self.cost == "output_tokens":

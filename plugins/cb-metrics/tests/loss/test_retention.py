@@ -148,6 +148,14 @@ def test_supporting_facts_name_sentences():
     assert found.details["evidence"] == "supporting_facts"
 
 
+def test_neighboring_numbers_stay_apart():
+    """As one number, `5 100` would be 5,100."""
+    sentence = "Of the 5, 100 were in Paris."
+    example = {"context": f"It was cold. {sentence}", "question": "Where?", "answer": "Paris"}
+    scores = ContextRetention().score(example, {"context": sentence})
+    assert dict(scores) == {"context_retention": 1.0}
+
+
 def test_an_abbreviation_does_not_split_a_piece_of_evidence():
     passage = "Dr. Keel of Yards Inc. carved it, e.g. by hand. It was sold in 1851."
     example = {"context": passage, "question": "Who?", "reference_contexts": [passage]}

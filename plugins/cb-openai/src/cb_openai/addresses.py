@@ -9,7 +9,7 @@ _VERSION = re.compile(r"v\d+\w*\Z")
 _ENDPOINT = re.compile(r"/(?:chat/completions|completions|responses)/*\Z")
 
 
-def normalized(base_url: str) -> str:
+def normalize(base_url: str) -> str:
     """The base URL with its version segment: `http://host:1` becomes `http://host:1/v1`.
 
     A path that already names a version is kept, and the path of an API at its end is cut off.
@@ -35,7 +35,7 @@ def normalized(base_url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc, path, parts.query, ""))
 
 
-def joined(base_url: str, path: str) -> str:
+def join_path(base_url: str, path: str) -> str:
     """The address of one API below a normalised base URL, its query kept."""
     parts = urlsplit(base_url)
     return urlunsplit(parts._replace(path=f"{parts.path}/{path}"))

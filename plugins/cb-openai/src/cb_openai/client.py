@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 import time
 import weakref
 from collections.abc import Mapping, Sequence
@@ -15,14 +14,14 @@ import attrs
 from cb_openai import addresses, pacing, transport
 from cb_openai.dialects import DIALECTS, Answer, Message, usage_of
 from cb_openai.errors import EndpointError, Outcome
-from cb_openai.keys import Blotter
 from cb_openai.parameters import check_extra_body
 from cb_openai.replies import Reply
 from cb_openai.retrying import Retry
 from cb_openai.settings import Access, Limits
 from cb_openai.streams import ASSEMBLIES
+from cbcore.binding import by_field
 from cbcore.json_data import to_json
-from cbcore.records import by_field
+from cbcore.secrets import Secret, is_secret_name
 from cbcore.timing import waiting
 
 if TYPE_CHECKING:
@@ -62,14 +61,14 @@ class ChatClient:
             raise ValueError(f"api is {api!r}: it must be one of {', '.join(DIALECTS)}")
         import aiohttp  # noqa: F401 - now, so that the first request is not charged for it
 
-        self.base_url = addresses.normalized(base_url)
+        self.base_url = addresses.normalize(base_url)
         self.model = model
         self.api = api
         self.access = access
         self.retry = retry
         self.limits = limits
         self._dialect = DIALECTS[api]
-        self._url = addresses.joined(self.base_url, self._dialect.path)
+        self._url = addresses.join_path(self.base_url, self._dialect.path)
         key = access.key()
         own_headers = access.headers or {}
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
@@ -82,11 +81,12 @@ class ChatClient:
                 access.api_key_env or "api_key",
             )
         self._headers |= own_headers
-        self._blotter = Blotter(key, own_headers)
+        for name, value in own_headers.items():
+            if is_secret_name(name):
+                Secret(value, parts=(value, *value.split()[-1:]))  # which is remembered
         self._was_reached = False
         self._lines: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Line]
         self._lines = weakref.WeakKeyDictionary()
-        self._last_line: _Line | None = None
 
     def __repr__(self) -> str:
         return f"ChatClient({self.base_url!r}, {self.model!r})"
@@ -139,7 +139,9 @@ class ChatClient:
                         raise
                     retries += 1
                 lost += error.may_be_billed and not error.usage
-                wait_s = self.retry.wait_s(error, retries=max(1, retries))
+                wait_s = self.retry.wait_s(
+                    error, retries=max(1, retries), is_serving=line.limit.is_serving
+                )
                 is_for_room = is_crowded or error.status == 429
             if is_for_room:
                 with waiting():
@@ -170,7 +172,7 @@ class ChatClient:
             self._log(error.outcome, error.request_id, error.status, started, retries)
             raise
         else:
-            line.limit.succeeded()
+            line.limit.succeeded(entered)
         finally:
             line.limit.leave()
         reply = Reply(
@@ -200,14 +202,12 @@ class ChatClient:
                 assembly=ASSEMBLIES[self.api]() if stream else None,
             )
             self._was_reached = True
-            self._blotter.clean(response)
-            data = transport.decoded(response)
+            data = transport.decode(response)
             return self._dialect.read(data), response
         except EndpointError as error:
             error.usage = usage_of(data.get("usage"))
             if response is not None:
                 error.request_id = response.request_id
-            error.message = self._blotter.clean_text(error.message)
             error.message += f" ({addresses.host_and_port(self.base_url)})"
             if error.outcome is Outcome.UNAUTHORIZED and "Authorization" not in self._headers:
                 unset = self.access.api_key_env
@@ -235,13 +235,10 @@ class ChatClient:
             )
 
     def _line(self) -> _Line:
-        line = self._last_line
-        if line is None or not line.is_here():
-            loop = asyncio.get_running_loop()
-            line = self._lines.get(loop)
-            if line is None:
-                line = self._lines[loop] = _Line(self.limits, self._url, self._headers)
-            self._last_line = line
+        loop = asyncio.get_running_loop()
+        line = self._lines.get(loop)
+        if line is None:
+            line = self._lines[loop] = _Line(self.limits, self._url, self._headers)
         return line
 
     async def warm_up(self) -> None:
@@ -283,7 +280,7 @@ class ChatClient:
 
 
 class _Line:
-    """What a client has on one event loop: its connections, and who goes when."""
+    """The connections of a client on one event loop, and their limits."""
 
     def __init__(self, limits: Limits, url: str, headers: Mapping[str, str]) -> None:
         import aiohttp
@@ -297,16 +294,10 @@ class _Line:
             headers=headers,
             timeout=aiohttp.ClientTimeout(total=limits.timeout_s),
         )
-        self._loop = asyncio.get_running_loop()
-        self._thread = threading.get_ident()
         self.limit = pacing.AdaptiveLimit(limits.max_in_flight)
         self.requests = _window(limits.requests_per_minute)
         self.tokens = _window(limits.tokens_per_minute)
         self.has_minute_limits = self.requests is not None or self.tokens is not None
-
-    def is_here(self) -> bool:
-        """Whether the caller runs on this line's loop; asking the system for it is dear."""
-        return self._thread == threading.get_ident() and self._loop.is_running()
 
     async def wait_for_minute(self, n_bytes: int, max_tokens: int | None) -> list[float] | None:
         """Wait until the limits per minute allow a request. Returns its entry of tokens."""

@@ -10,7 +10,7 @@ from cbcore.contexts import content_of
 from cbcore.tokens import Encoding
 
 _PER_REQUEST, _PER_MESSAGE = 3, 4
-"""What chat templates add."""
+"""Tokens that chat templates add."""
 
 
 @functools.cache

@@ -13,11 +13,11 @@ from cb_openai.likelihood import read_tokens
 
 Message: TypeAlias = Mapping[str, Any]
 Answer: TypeAlias = dict[str, Any]
-"""What a reply says, by the names of the fields of `Reply`."""
+"""A reply, by the names of the fields of `Reply`."""
 
 _EXCERPT = 200
 _STREAMING = {"stream": True, "stream_options": {"include_usage": True}}
-"""What asks for a stream. Usage is reported in it only where that is asked for as well."""
+"""Fields that ask for a stream, and for the usage in it."""
 
 
 @attrs.frozen

@@ -11,8 +11,8 @@ from cb_openai.counting import count_tokens
 from cb_openai.errors import BadReplyError, EndpointError, Outcome
 from cb_openai.prices import max_cost, request_cost
 from cb_openai.settings import Connection
+from cbcore.binding import by_field
 from cbcore.protocols import Cost
-from cbcore.records import by_field
 
 
 class EmbeddingClient:

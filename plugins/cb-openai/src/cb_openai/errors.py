@@ -1,4 +1,4 @@
-"""What can come of a request, and the exceptions that say so.
+"""The outcomes of a request, and their exceptions.
 
     EndpointError            outcome, request_id, status, retry_after_s, usage, lost_attempts
     ├── TransportError       unreachable, dropped, timeout, no_files
@@ -20,7 +20,7 @@ RETRIED_STATUSES = frozenset({408, 409, 425, 429})
 
 
 class Outcome(str, enum.Enum):
-    """What came of a request. All but `OK` and `TRUNCATED` with a text are errors."""
+    """The outcome of a request. All but `OK` and `TRUNCATED` with a text are errors."""
 
     OK = "ok"
     TRUNCATED = "truncated"
@@ -116,7 +116,7 @@ class StatusError(EndpointError):
 
 
 class BadReplyError(EndpointError):
-    """What came back cannot be read as a reply."""
+    """The response cannot be read as a reply."""
 
 
 class NoAnswerError(EndpointError):

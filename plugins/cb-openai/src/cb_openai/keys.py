@@ -1,21 +1,12 @@
-"""The key of an endpoint: where it comes from, and that it goes nowhere else."""
+"""The key of an endpoint, and where it comes from."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-from cbcore.secrets import Secret, is_secret_name
-
-if TYPE_CHECKING:
-    from cb_openai.transport import Response
+from cbcore.secrets import Secret
 
 DEFAULT_KEY_VARIABLE = "OPENAI_API_KEY"
-_HIDDEN = "***"
-_SHORT = 7
-"""A part of a header no longer than this, such as `Bearer`, is no secret."""
 
 
 def find_key(api_key: str | None, api_key_env: str | None) -> Secret | None:
@@ -47,34 +38,3 @@ def _check(key: str, where: str) -> None:
     """A header cannot hold everything; the value itself is never told."""
     if not key.isascii() or not key.isprintable():
         raise ValueError(f"{where} has characters in it that no key has, such as a line break")
-
-
-class Blotter:
-    """Blots the secrets of a client out of what an endpoint sends back."""
-
-    def __init__(self, key: Secret | None, headers: Mapping[str, str]) -> None:
-        secret = {
-            value
-            for name, value in headers.items()
-            if isinstance(value, Secret) or is_secret_name(name)
-        }
-        secret |= {key} if key else set()
-        # A header such as `Bearer …` is secret as a whole and in its parts.
-        parts = {part for value in secret for part in (value, *value.split())}
-        texts = sorted((part for part in parts if len(part) > _SHORT), key=len, reverse=True)
-        self._texts = [form for text in texts for form in {text, json.dumps(text)[1:-1]}]
-        self._bytes = [text.encode() for text in self._texts]
-
-    def clean(self, response: Response) -> None:
-        """Take secrets out of a response, plain or as JSON writes them."""
-        for form in self._bytes:
-            if form in response.body:
-                response.body = response.body.replace(form, _HIDDEN.encode())
-        if response.request_id is not None:
-            response.request_id = self.clean_text(response.request_id)
-
-    def clean_text(self, text: str) -> str:
-        """A text without secrets."""
-        for form in self._texts:
-            text = text.replace(form, _HIDDEN)
-        return text

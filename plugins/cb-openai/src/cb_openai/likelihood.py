@@ -18,7 +18,7 @@ ASKED: Mapping[Way, Mapping[str, Any]] = {
     "echo": {"echo": True, "logprobs": 1},
     "prompt_logprobs": {"prompt_logprobs": 1},
 }
-"""What a request says for each way."""
+"""The fields of a request for each way."""
 
 
 _UNREADABLE = Outcome.UNEXPECTED
@@ -43,7 +43,7 @@ def split(context: str, continuation: str) -> tuple[str, str]:
 
 
 def read_tokens(data: Mapping[str, Any]) -> str:
-    """What a reply says of the tokens of its prompt, as text, to be kept until it is needed."""
+    """The tokens of the prompt from a reply, as text until they are needed."""
     choices = data.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
         raise BadReplyError(_UNREADABLE, "the reply has no choices")

@@ -56,7 +56,7 @@ class Prompting:
             return _plain(example)
         if context_twin(example) is not None and _names_both(self.prompt):
             example = {**example, "context": ""}
-        return filled(self.prompt, example)
+        return fill_template(self.prompt, example)
 
     def conversation(self, example: Example) -> Generator[list[Mapping[str, Any]], str, None]:
         """The messages up to each place where the model has to reply; send in its replies.
@@ -176,7 +176,7 @@ def check_template(template: str) -> None:
         )
 
 
-def filled(template: str, example: Example) -> str:
+def fill_template(template: str, example: Example) -> str:
     """The template with `{field}` replaced by the example's fields; `{{` is a brace.
 
     Nothing else is understood: no attributes, no indices, no formats.

@@ -6,37 +6,59 @@ All of it belongs to one event loop, so that no locks are needed.
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 
-_SLOWER = 0.5
+import attrs
+
+_ROUND = 8
+"""How many replies are judged together, at least."""
+_MEMORY = 256
+"""Over about so many replies an endpoint's usual share of refusals is forgotten."""
+
+
+@attrs.define
+class Round:
+    """The requests that entered at one limit, as far as they were replied to."""
+
+    n_concurrent: int = 0
+    n_replies: int = 0
+    n_refused: int = 0
 
 
 class AdaptiveLimit:
-    """Lets at most `most` requests be under way, fewer after the endpoint said it is too many.
+    """Allows at most `most` concurrent requests, and fewer while that saves refusals.
 
-    Each refusal halves the limit, but requests that were under way at the last one do not
-    halve it again. Each success adds a share of one, so that a full round of successes adds
-    one request more, until `most` is reached. `times_refused` and `lowest` tell how it went.
+    The requests that entered at one limit are judged together. If all are served, the limit
+    grows: by one, by two after the next such round, and so on. If some are refused, the limit is
+    halved. If a halved limit saves less than half of the refusals, they have another reason: the
+    limit is restored, and that share of refusals counts as usual, which does not lower it again.
+    `is_serving` says whether at least half of the last round was served; `times_refused` and
+    `lowest` are for the report at the end.
     """
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self.current = float(most)
+        self.current = most
         self.under_way = 0
+        self.is_serving = True
         self.times_refused = 0
         self.lowest = most
-        self._refusals = 0
+        self._round = Round()
+        self._step = 0
+        self._usual = 0.0  # the share of refusals that a lower limit does not save
+        self._halved: Round | None = None  # the round before, while the limit is on trial
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     @property
     def is_full(self) -> bool:
-        """Whether the next one has to wait."""
-        return self.under_way >= int(self.current)
+        """Whether the next request has to wait."""
+        return self.under_way >= self.current
 
-    async def enter(self) -> int:
-        """Wait for a place. Returns what `refused` wants to know."""
+    async def enter(self) -> Round:
+        """Wait for a place. Returns the round for `succeeded` and `refused`."""
         while self.is_full:
             turn = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
@@ -48,38 +70,59 @@ class AdaptiveLimit:
                 raise
         return self.enter_now()
 
-    def enter_now(self) -> int:
-        """As `enter`, when there is a place."""
+    def enter_now(self) -> Round:
+        """Take a place that is free."""
         self.under_way += 1
-        return self._refusals
+        entered = self._round
+        entered.n_concurrent = max(entered.n_concurrent, self.under_way)
+        return entered
 
     def leave(self) -> None:
         """Give the place back."""
         self.under_way -= 1
         self._wake()
 
-    def succeeded(self) -> None:
-        """One more request was served."""
-        if self.current < self.most:
-            self.current = min(self.most, self.current + 1 / self.current)
+    def succeeded(self, entered: Round) -> None:
+        """Count a request that was served."""
+        self._judge(entered)
 
-    def refused(self, entered: int) -> None:
-        """The endpoint said it is too much, to a request that entered then."""
+    def refused(self, entered: Round) -> None:
+        """Count a request that the endpoint refused for now."""
         self.times_refused += 1
-        if entered == self._refusals:
-            self._refusals += 1
-            self.current = max(1.0, min(self.current, self.under_way) * _SLOWER)
-            self.lowest = min(self.lowest, int(self.current))
+        entered.n_refused += 1
+        self._judge(entered)
 
-    def lower(self, entered: int) -> None:
-        """As `refused`, but for good: there is no room for more on this side."""
-        if entered == self._refusals:
-            self._refusals += 1
+    def lower(self, entered: Round) -> None:
+        """Lower the limit for good: this side has no room for more requests."""
+        if entered is self._round:
+            self._round = Round()
             self.most = max(1, min(self.most, self.under_way) // 2)
             self.current = min(self.current, self.most)
 
+    def _judge(self, entered: Round) -> None:
+        """Count a reply, and choose the next limit if the present round is complete."""
+        entered.n_replies += 1
+        n, halved = entered.n_replies, self._halved
+        enough = 0 if halved is None else 3 * halved.n_replies / halved.n_refused
+        if entered is not self._round or n < max(_ROUND, entered.n_concurrent, enough):
+            return
+        self._round, self._halved = Round(), None
+        share, usual = entered.n_refused / n, self._usual * n
+        self.is_serving = share <= 1 / 2
+        if halved and share > halved.n_refused / halved.n_replies / 2:
+            self._usual = halved.n_refused / halved.n_replies
+            self.current = min(halved.n_concurrent, self.most)
+        elif entered.n_refused <= usual + 3 * math.sqrt(usual):  # as many as by chance
+            self._step += 1
+            self.current = min(self.most, self.current + self._step)
+            self._usual -= max(0.0, self._usual - share) * n / (n + _MEMORY)
+        else:
+            self._halved, self._step = entered if self.is_serving else None, 0
+            self.current = max(1, entered.n_concurrent // 2)
+            self.lowest = min(self.lowest, self.current)
+
     def _wake(self) -> None:
-        free = int(self.current) - self.under_way
+        free = self.current - self.under_way
         while free > 0 and self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():

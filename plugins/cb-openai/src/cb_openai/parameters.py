@@ -11,7 +11,7 @@ import attrs
 from cbcore.secrets import Secret
 
 _RESERVED = frozenset({"messages", "input", "prompt"})
-"""What `extra_body` may not set: the question itself."""
+"""Fields that `extra_body` may not set: the question itself."""
 
 
 def positive(record: Any, field: attrs.Attribute[Any], value: float | None) -> None:
@@ -21,7 +21,7 @@ def positive(record: Any, field: attrs.Attribute[Any], value: float | None) -> N
 
 
 def not_negative(record: Any, field: attrs.Attribute[Any], value: float | None) -> None:
-    """As `positive`, but 0 is allowed."""
+    """Refuse a number below 0, or an endless one. Raises ValueError."""
     if value is not None and not 0 <= value < float("inf"):
         raise ValueError(f"{field.name} is {value!r}: it must be 0 or more")
 

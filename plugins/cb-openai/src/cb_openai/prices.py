@@ -1,4 +1,4 @@
-"""What tokens cost, as far as it is known."""
+"""Prices of tokens, as far as they are known."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Price:
         return rates if self.cached_input is None else {**rates, "cached_input": self.cached_input}
 
     def cost_usd(self, usage: Mapping[str, int]) -> float | None:
-        """What a call cost by its usage; None when the usage does not tell.
+        """The cost of a call by its usage; None if the usage does not tell.
 
         A prompt without a token cannot be: an endpoint that says so counts nothing.
         """
@@ -64,7 +64,7 @@ class Price:
 
 @attrs.frozen(kw_only=True)
 class Pricing:
-    """What a model costs: by a file of prices, or spelled out in dollars per million tokens.
+    """The price of a model: by a file of prices, or spelled out in dollars per million tokens.
 
     `price_in` and `price_out` go together, and go before any file; `price_cached` is that of
     input which the provider had in its cache.

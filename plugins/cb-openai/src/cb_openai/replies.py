@@ -1,4 +1,4 @@
-"""What an endpoint replied, whatever API it was asked by."""
+"""The reply of an endpoint, by any API."""
 
 from __future__ import annotations
 

@@ -13,6 +13,9 @@ import attrs
 from cb_openai.errors import EndpointError, Outcome
 from cb_openai.parameters import not_negative
 
+_SHORT = 1 / 16
+"""A short jitter, as a share of the backoff."""
+
 
 @attrs.frozen(kw_only=True)
 class Retry:
@@ -41,10 +44,19 @@ class Retry:
         """Whether the endpoint asks to wait longer than the longest wait."""
         return (error.retry_after_s or 0) > self.max_wait_s
 
-    def wait_s(self, error: EndpointError, *, retries: int) -> float:
-        """Seconds until this retry: as asked for, else doubling; jitter parts the many."""
-        jitter_s = random.uniform(0, self.backoff_s)  # noqa: S311 - nothing secret
-        if error.retry_after_s is not None:
-            return error.retry_after_s + jitter_s
+    def wait_s(self, error: EndpointError, *, retries: int, is_serving: bool) -> float:
+        """Seconds until this retry: as the endpoint asks, else doubled; with jitter.
+
+        If the endpoint asks for a retry at once, the jitter is short. It grows with the retries
+        unless the endpoint is serving most requests.
+        """
         doubled_s: float = self.backoff_s * 2 ** min(retries - 1, 30)
-        return min(doubled_s + jitter_s, self.max_wait_s)
+        asked_s = error.retry_after_s
+        if asked_s is None:
+            return min(doubled_s + _jitter_s(self.backoff_s), self.max_wait_s)
+        least_s = _SHORT * (self.backoff_s if is_serving else doubled_s)
+        return asked_s + _jitter_s(min(asked_s + least_s, self.backoff_s))
+
+
+def _jitter_s(most_s: float) -> float:
+    return random.uniform(0, most_s)  # noqa: S311 - nothing secret

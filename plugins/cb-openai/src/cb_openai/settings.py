@@ -23,12 +23,12 @@ from cbcore.secrets import Secret
 
 @attrs.frozen(kw_only=True)
 class Limits:
-    """What a request may take, and how many there may be.
+    """Limits of a request, and of the number of requests.
 
     `timeout_s` bounds each request as a whole, `max_reply_bytes` the size of a reply. At most
-    `max_in_flight` requests are under way; 429 halves that number for a while. The limits per
-    minute hold in every period of 60 seconds; tokens are estimated first and corrected by the
-    usage reported.
+    `max_in_flight` requests are concurrent, and fewer while the endpoint refuses some with 429,
+    if that saves refusals. The limits per minute hold in every period of 60 seconds; tokens are
+    estimated first and corrected by the usage reported.
     """
 
     timeout_s: float = attrs.field(default=120.0, validator=positive)
@@ -74,7 +74,7 @@ def _as_list(stop: Sequence[str] | str | None) -> list[str] | None:
 
 @attrs.frozen(kw_only=True)
 class Generation:
-    """What is asked of the model besides the messages; None leaves it to the endpoint.
+    """Parameters of the request besides the messages; None leaves one to the endpoint.
 
     `extra_body` holds more fields of the request, also as the text of a JSON object.
     """

@@ -46,7 +46,7 @@ class EventReader:
             yield from self._events(line)
 
     def end(self) -> Iterator[bytes]:
-        """What is left when no more bytes come: some endpoints leave out the last line's end."""
+        """The rest when no more bytes come: some endpoints leave out the end of the last line."""
         yield from self._events(b"".join(self._line))
         yield from self._events(b"")
         self._line = []

@@ -22,21 +22,22 @@ from cb_openai.prices import PRICES_VARIABLE, Pricing, is_whole, max_cost
 from cb_openai.replies import Reply
 from cb_openai.retrying import Retry
 from cb_openai.settings import Access, Generation, Limits
+from cbcore.binding import by_field
 from cbcore.boundary import contained
+from cbcore.contexts import count_media
 from cbcore.exceptions import DataError
 from cbcore.introspection import attributes_without
 from cbcore.protocols import Cost
-from cbcore.records import by_field
 
 logger = logging.getLogger("cb.openai")
 
 DEFAULT_MODEL = "gpt-4o-mini"
 _USUAL_REPLY_TOKENS = 256
-"""What an estimate assumes of replies that `max_tokens` does not limit."""
+"""Assumed by an estimate for replies that `max_tokens` does not limit."""
 _MOST_STOPS = 4
 """So many texts to stop at the API takes."""
 _REPLY_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
-"""What the limit of a reply is called by one API or another."""
+"""The names of the limit of a reply, by API."""
 
 
 class OpenAI:
@@ -54,7 +55,7 @@ class OpenAI:
     one can be given as a parameter itself: `retry=Retry(max_retries=3)` is `max_retries=3`.
     """
 
-    identity = attributes_without("name", "prices")
+    identity = attributes_without("name", "prices", "endpoints")
 
     @by_field
     def __init__(
@@ -80,7 +81,6 @@ class OpenAI:
         )
         self.base_url = self._client.base_url
         self.model = model
-        self.name = name or addresses.host_and_port(self.base_url)
         self.api = api
         self.access = access
         self.prompting = prompting
@@ -89,6 +89,12 @@ class OpenAI:
         self.limits = limits
         self.pricing = pricing
         self._price = pricing.of(model)
+        endpoint = addresses.host_and_port(self.base_url)
+        self.name = name or endpoint
+        self.endpoints = (endpoint,)  # systems at different ones may run at the same time
+        self._destination: dict[str, Any] = {"endpoint": endpoint, "model": model}
+        if self._price is not None and pricing.price_in is not None:
+            self._destination["price"] = self._price.rates()
         self.likelihood = likelihood
         self.likelihood_begin = likelihood_begin
         if likelihood is not None and likelihood not in likelihoods.ASKED:
@@ -109,11 +115,6 @@ class OpenAI:
                 model,
                 PRICES_VARIABLE,
             )
-
-    @property
-    def endpoints(self) -> tuple[str, ...]:
-        """The endpoint: systems at different ones may run at the same time."""
-        return (addresses.host_and_port(self.base_url),)
 
     def __repr__(self) -> str:
         return f"OpenAI({self.base_url!r}, {self.model!r}, name={self.name!r})"
@@ -138,7 +139,7 @@ class OpenAI:
         return output
 
     async def aprocess_conversation(self, example: dict[str, Any]) -> dict[str, Any]:
-        """As `aprocess`, turn by turn: all answers as `turn_responses`, the last as `response`."""
+        """Process turn by turn: all answers as `turn_responses`, the last as `response`."""
         if not example.get("turns"):
             return await self.aprocess(example)
         tools = _tools(example)
@@ -175,7 +176,7 @@ class OpenAI:
         return output
 
     def process(self, example: dict[str, Any]) -> dict[str, Any]:
-        """As `aprocess`, for callers that cannot await; the connection is closed again."""
+        """Process without `await`; the connection is closed again."""
 
         async def and_close() -> dict[str, Any]:
             async with self._client:
@@ -292,18 +293,7 @@ class OpenAI:
         self._outcomes[reply.outcome] += 1
         return reply
 
-    # -- what is told of it --------------------------------------------------------------------
-
-    @property
-    def _destination(self) -> dict[str, Any]:
-        """Where requests go; with the price if the user gave it, and not a table."""
-        to: dict[str, Any] = {
-            "endpoint": addresses.host_and_port(self.base_url),
-            "model": self.model,
-        }
-        if self._price is not None and self.pricing.price_in is not None:
-            to["price"] = self._price.rates()
-        return to
+    # -- reports -------------------------------------------------------------------------------
 
     def _request(
         self,
@@ -322,7 +312,7 @@ class OpenAI:
         return request
 
     def _facts(self, replies: Sequence[Reply]) -> dict[str, Any]:
-        """What a row keeps of the replies besides their text."""
+        """The facts about replies that a row keeps besides their text."""
         facts: dict[str, Any] = {"finish_reason": replies[-1].finish_reason}
         if replies[-1].request_id is not None:
             facts["request_id"] = replies[-1].request_id
@@ -334,7 +324,7 @@ class OpenAI:
         return {**facts, **self._costs(replies)}
 
     def _costs(self, replies: Sequence[Reply]) -> dict[str, Any]:
-        """What the replies cost, and how many attempts they took."""
+        """The cost of replies, and the number of attempts."""
         facts: dict[str, Any] = {}
         if retries := sum([reply.retries for reply in replies]):
             facts["retries"] = retries
@@ -348,7 +338,7 @@ class OpenAI:
     def _cost_of_failure(
         self, error: EndpointError, before: Sequence[Reply] = ()
     ) -> dict[str, Any]:
-        """What a failure cost, with the replies that came before it in a conversation."""
+        """The cost of a failure, with the replies before it in a conversation."""
         usages = [*(reply.usage for reply in before), error.usage]
         unknown = error.lost_attempts + sum(reply.lost_attempts for reply in before)
         unknown += sum(not is_whole(reply.usage) for reply in before)
@@ -410,7 +400,8 @@ class OpenAI:
         else:
             prompts.append(count_prompt(self.prompting.messages(example), tools))
         n_replies = len(prompts) * n_reply
-        return max_cost(self._price, sum(prompts), n_replies, is_bound=limit is not None)
+        is_bound = limit is not None and not count_media(example)  # their tokens are unknown
+        return max_cost(self._price, sum(prompts), n_replies, is_bound=is_bound)
 
     async def warm_up(self) -> None:
         """Set up the client. Nothing is sent."""

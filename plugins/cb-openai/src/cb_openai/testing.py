@@ -67,7 +67,7 @@ class FaultServer:
         return f"http://127.0.0.1:{self.port}?{query}"
 
     def requests(self, base_url: str) -> list[dict[str, Any]]:
-        """What was received under a base URL: `path`, `headers` and `body` of each request."""
+        """The requests under a base URL: `path`, `headers` and `body` of each request."""
         return self._statistics(base_url)["requests"]  # type: ignore[no-any-return]
 
     def most_under_way(self, base_url: str) -> int:

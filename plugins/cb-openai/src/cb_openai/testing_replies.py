@@ -1,4 +1,4 @@
-"""What the stand-in endpoint replies, well and badly."""
+"""The replies of the stand-in endpoint, good and bad."""
 
 from __future__ import annotations
 

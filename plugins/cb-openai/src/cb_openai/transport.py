@@ -186,7 +186,8 @@ def _ended_with_its_connection(response: aiohttp.ClientResponse) -> Iterator[Non
 async def _whole(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
     chunks = []
     size = 0
-    while chunk := await response.content.readany():
+    while not response.content.at_eof():
+        chunk = await response.content.readany()
         size += len(chunk)
         if size > max_bytes:
             raise _too_large(response, max_bytes)
@@ -223,7 +224,7 @@ def _too_large(response: aiohttp.ClientResponse, max_bytes: int) -> BadReplyErro
     )
 
 
-def decoded(response: Response) -> Mapping[str, Any]:
+def decode(response: Response) -> Mapping[str, Any]:
     """The JSON object of a good response. Anything else is raised under its name."""
     if response.status != 200:
         raise _of_status(response)
@@ -274,7 +275,7 @@ def _page(response: Response) -> BadReplyError:
 
 
 def _of_status(response: Response) -> EndpointError:
-    """What a status other than 200 means."""
+    """The error for a status other than 200."""
     if _HTML.match(response.body):
         return _page(response)
     if 300 <= response.status < 400:
@@ -299,7 +300,7 @@ def _told(response: Response, data: Mapping[str, Any]) -> StatusError:
     inner: Mapping[str, Any] = error if isinstance(error, Mapping) else {}
     message = inner.get("message") or (error if isinstance(error, str) else "")
     code = " ".join(str(inner[key]) for key in ("code", "type") if inner.get(key) is not None)
-    outcome, hint = _classified(response.status, code, str(message))
+    outcome, hint = _classify(response.status, code, str(message))
     shown = excerpt(str(message)) or code or "it gave no reason"
     return StatusError(
         outcome,
@@ -310,7 +311,7 @@ def _told(response: Response, data: Mapping[str, Any]) -> StatusError:
     )
 
 
-def _classified(status: int, code: str, message: str) -> tuple[Outcome, str | None]:
+def _classify(status: int, code: str, message: str) -> tuple[Outcome, str | None]:
     if status == 429:
         return Outcome.RATE_LIMITED, "lower max_in_flight, or set requests_per_minute"
     if status in (401, 403):

@@ -57,7 +57,6 @@ class ColumnEvaluator:
         if not self._fields.reader.depends_on_system:
             return self
         bound = copy.copy(self)
-        bound._fields = self._fields.for_system(name)
         bound.system = name
         return bound
 
@@ -65,7 +64,10 @@ class ColumnEvaluator:
         self, original: Mapping[str, Any], processed: Mapping[str, Any] | None
     ) -> dict[str, Any]:
         """The mapped fields of one row; `processed` is None before the call."""
-        return self._fields.reader.read(original, processed)
+        return self._fields.reader.read(original, processed, system=self.system)
+
+    def _read(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, Any]:
+        return self._fields.read(original, processed, self.system)
 
     def _nothing_retrieved(self) -> Scored:
         """The outcome of an empty retrieval: known, explained, and no number."""
@@ -117,7 +119,7 @@ class JudgedEvaluator(ColumnEvaluator):
             prompts = [str(example)] * _USUAL_CONTEXTS
             with contained():  # the example may lack fields, and columns may be functions
                 found = {"contexts": [context_of(example)], "response": _USUAL_RESPONSE}
-                prompts = self._prompts(self._fields.read(example, {**found, **example}))
+                prompts = self._prompts(self._read(example, {**found, **example}))
             return attrs.evolve(Cost.of_all(map(declare, prompts)), is_bound=False)
 
         return add_costs

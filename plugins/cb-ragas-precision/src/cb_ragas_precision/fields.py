@@ -173,7 +173,6 @@ class Fields:
     def __init__(
         self, evaluator: str, fields: tuple[Field, ...], columns: Mapping[str, Column | None]
     ) -> None:
-        self._evaluator = evaluator
         self._fields = {field.name: field for field in fields}
         given = {
             parameter.removesuffix(SUFFIX): column
@@ -193,15 +192,14 @@ class Fields:
                     "and compared with themselves they are always perfect"
                 )
 
-    def for_system(self, name: str) -> Fields:
-        """The fields of one system's rows."""
-        bound = Fields(self._evaluator, tuple(self._fields.values()), {})
-        bound.reader = self.reader.for_system(name)
-        return bound
-
-    def read(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, Any]:
+    def read(
+        self,
+        original: Mapping[str, Any],
+        processed: Mapping[str, Any],
+        system: str | None = None,
+    ) -> dict[str, Any]:
         """The value of each field; None for one that is nowhere. Raises `ColumnError`."""
-        values = self.reader.read(original, processed)
+        values = self.reader.read(original, processed, system=system)
         for name, field in self._fields.items():
             if name not in values:
                 data = original if field.side == "original" else processed

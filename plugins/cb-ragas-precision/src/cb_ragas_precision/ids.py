@@ -50,7 +50,7 @@ class ContextPrecisionIds(ColumnEvaluator):
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Outcome:
         """The scores. Raises `MissingScoreError` without lists of ids on both sides."""
-        values = self._fields.read(original, processed)
+        values = self._read(original, processed)
         retrieved = fields.ids(values["context_ids"], "retrieved")
         wanted = set(fields.ids(values["reference_context_ids"], "reference"))
         if not retrieved:

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from cb_ragas_precision.judging import Judgement
 from cb_ragas_precision.prompts import REPLY_FORMAT
-from cbcore.components import describe_exception
+from cbcore.boundary import describe_exception
 from cbcore.exceptions import CBError, ScoringError
 from cbcore.protocols import Cost
 

@@ -17,11 +17,10 @@ from cb_ragas_precision.facts import squeezed, supporting_texts
 from cb_ragas_precision.fields import Field
 from cb_ragas_precision.judging import Judgement, Judging
 from cb_ragas_precision.ranking import average_precision, set_precision
-from cbcore.binding import Trusted
+from cbcore.binding import Trusted, by_field
 from cbcore.columns import Column
 from cbcore.exceptions import MissingScoreError
 from cbcore.introspection import attributes_without
-from cbcore.records import by_field
 from cbcore.results import Scored
 
 
@@ -32,7 +31,7 @@ class _RankedContexts(JudgedEvaluator):
     k: tuple[int, ...] = ()
 
     async def _judged(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Outcome:
-        values = self._fields.read(original, processed)
+        values = self._read(original, processed)
         found = fields.contexts(values["contexts"])
         if not found:
             return self._nothing_retrieved()
@@ -110,7 +109,7 @@ class ContextPrecision(_RankedContexts):
         self.emits = (*type(self).emits, *at_k)
 
     def _offline(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Outcome:
-        found = fields.contexts(self._fields.read(original, processed)["contexts"])
+        found = fields.contexts(self._read(original, processed)["contexts"])
         if not found:
             return self._nothing_retrieved()
         facts = supporting_texts(original)

@@ -17,11 +17,10 @@ from cb_ragas_precision.facts import squeezed, supporting_texts
 from cb_ragas_precision.judging import Judging
 from cb_ragas_precision.similar import matches
 from cb_ragas_precision.similarity import check_measure
-from cbcore.binding import Trusted
+from cbcore.binding import Trusted, by_field
 from cbcore.columns import Column
 from cbcore.exceptions import MissingScoreError
 from cbcore.introspection import attributes_without
-from cbcore.records import by_field
 from cbcore.results import Scored
 from cbcore.scoring import split_sentences
 
@@ -71,7 +70,7 @@ class ContextRecall(JudgedEvaluator):
         self._set_judge(judge, model, judging)
 
     async def _judged(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Outcome:
-        values = self._fields.read(original, processed)
+        values = self._read(original, processed)
         found = fields.contexts(values["contexts"])
         if not found:
             return self._nothing_retrieved()
@@ -89,7 +88,7 @@ class ContextRecall(JudgedEvaluator):
         return [prompts.attribution(question, found, stated) for stated in _statements(values)]
 
     def _offline(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Outcome:
-        values = self._fields.read(original, processed)
+        values = self._read(original, processed)
         found = fields.contexts(values["contexts"])
         if not found:
             return self._nothing_retrieved()

@@ -11,13 +11,12 @@ import attrs
 
 from cb_ragas_precision import fields
 from cb_ragas_precision.evaluating import ColumnEvaluator, awaited
-from cbcore.binding import Trusted
+from cbcore.binding import Trusted, by_field
 from cbcore.boundary import contained
 from cbcore.columns import Column
 from cbcore.exceptions import MissingExtraError, MissingScoreError
 from cbcore.introspection import attributes_without
 from cbcore.protocols import Cost
-from cbcore.records import by_field
 from cbcore.results import Scored
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ class SemanticSimilarity(ColumnEvaluator):
 
     async def ascore(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scored:
         """Ask for the vectors. Raises `MissingScoreError` where one cannot be had."""
-        values = self._fields.read(original, processed)
+        values = self._read(original, processed)
         said = fields.text(values["response"], "response")
         references = _references(values["ground_truth"])
         unknown = [text for text in references if text not in self._references]
@@ -110,7 +109,7 @@ class SemanticSimilarity(ColumnEvaluator):
         """What scoring may cost, if the response has 512 tokens."""
         reference = None
         with contained():  # columns may be functions
-            reference = self._fields.read(example, {})["ground_truth"]
+            reference = self._read(example, {})["ground_truth"]
         cost = self._client.max_cost([_USUAL_RESPONSE, str(reference)])
         return attrs.evolve(cost, is_bound=False)
 

@@ -49,7 +49,7 @@ class ContextPrecisionNonLLM(ColumnEvaluator):
 
     def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Outcome:
         """Both scores. Raises `MissingScoreError` without lists of texts on both sides."""
-        values = self._fields.read(original, processed)
+        values = self._read(original, processed)
         found = fields.contexts(values["contexts"])
         references = fields.references(values["reference_contexts"])
         if not found:

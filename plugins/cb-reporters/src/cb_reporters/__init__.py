@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cb_reporters.data import Csv as Csv
     from cb_reporters.data import JsonLines as JsonLines
-    from cb_reporters.html import Html as Html
+    from cb_reporters.data import Parquet as Parquet
     from cb_reporters.markdown import Markdown as Markdown
-    from cb_reporters.parquet import Parquet as Parquet
+    from cb_reporters.page.document import Html as Html
     from cb_reporters.table import Table as Table
 
 _HOMES = {
     "Csv": "data",
-    "Html": "html",
+    "Html": "page.document",
     "JsonLines": "data",
     "Markdown": "markdown",
-    "Parquet": "parquet",
+    "Parquet": "data",
     "Table": "table",
 }
 

@@ -10,7 +10,7 @@ from typing import TypeAlias
 Format: TypeAlias = Callable[[float], str]
 
 ABSENT = "–"
-"""What stands where there is no value."""
+"""The sign for a missing value."""
 
 UNBOUNDED = "[unbounded]"
 """In the place of an interval that has no end, as of a ratio to what may be nothing."""
@@ -37,22 +37,23 @@ def percent(value: float) -> str:
     return f"{fixed(value * 100, 1)}%"
 
 
+def _bounds(low: float, high: float, digits: int) -> str:
+    return f"[{fixed(low, digits)}, {fixed(high, digits)}]"
+
+
 def score_bounds(low: float, high: float) -> str:
     """An interval of scores: two decimals, three where it is narrow."""
-    digits = 2 if high - low >= 0.05 else 3
-    return f"[{fixed(low, digits)}, {fixed(high, digits)}]"
+    return _bounds(low, high, 2 if high - low >= 0.05 else 3)
 
 
 def value_bounds(low: float, high: float) -> str:
     """An interval of values that have four decimals: three, or four where it is narrow."""
-    digits = 3 if high - low >= 0.005 else 4
-    return f"[{fixed(low, digits)}, {fixed(high, digits)}]"
+    return _bounds(low, high, 3 if high - low >= 0.005 else 4)
 
 
 def percent_bounds(low: float, high: float) -> str:
     """An interval of shares, in percent: no decimals, one where it is narrow."""
-    digits = 0 if high - low >= 0.05 else 1
-    return f"[{fixed(low * 100, digits)}, {fixed(high * 100, digits)}]"
+    return _bounds(low * 100, high * 100, 0 if high - low >= 0.05 else 1)
 
 
 def count(value: float) -> str:

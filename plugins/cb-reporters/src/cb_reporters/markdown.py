@@ -81,7 +81,7 @@ def _cells(column: Column) -> list[str]:
 
 
 def _legend(view: View) -> str:
-    """What the signs in the cells mean, as far as there are any."""
+    """The meaning of the signs in the cells, if there are any."""
     told = []
     if any(column.alike for column in view.compared):
         told.append("≈ no significant difference from the best")

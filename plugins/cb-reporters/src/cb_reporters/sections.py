@@ -190,7 +190,7 @@ def _metric(score: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> st
 
 
 def _told(score: Mapping[str, Any], system: str) -> Mapping[str, Any]:
-    """What a score says of a system."""
+    """The value of a score for a system."""
     values = score.get("values")
     told = values.get(system) if isinstance(values, Mapping) else None
     return told if isinstance(told, Mapping) else {}

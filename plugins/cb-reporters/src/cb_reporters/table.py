@@ -5,18 +5,80 @@ from __future__ import annotations
 import itertools
 import os
 import sys
+import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
 
-from cb_reporters.text import pad, shorten, width, wrap
 from cb_reporters.view import Column, View
 from cbcore.results import EvalResult
 from cbcore.texts import visible
 
 if TYPE_CHECKING:
     from cb_reporters.sections import SectionView
+
+
+def width(text: str) -> int:
+    """The columns a terminal needs: two for wide characters, none for combining ones."""
+    return len(text) if text.isascii() else sum(map(_character_width, text))
+
+
+def _character_width(character: str) -> int:
+    # Vowels and final consonants of conjoining Hangul merge with the letter before them.
+    if unicodedata.category(character) in ("Mn", "Me", "Cf") or "\u1160" <= character <= "\u11ff":
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
+
+
+def shorten(text: str, columns: int) -> str:
+    """The text in at most `columns` columns, its middle replaced by … when it is longer.
+
+    Names of systems differ at either end: in their kind, or in a parameter.
+    """
+    if width(text) <= columns:
+        return text
+    head = _prefix(text, columns // 2)
+    tail = _prefix(text[::-1], columns - 1 - width(head))[::-1]
+    return f"{head}…{tail}"
+
+
+def _prefix(text: str, columns: int) -> str:
+    used = 0
+    for position, character in enumerate(text):
+        used += _character_width(character)
+        if used > columns:
+            return text[:position]
+    return text
+
+
+def pad(text: str, columns: int, *, right: bool = False) -> str:
+    """The text filled with spaces to `columns`, moved to the right when asked."""
+    gap = " " * (columns - width(text))
+    return gap + text if right else text + gap
+
+
+def wrap(text: str, columns: int) -> list[str]:
+    """The text in lines of at most `columns`, broken at spaces where there are any."""
+    lines: list[str] = []
+    line = ""
+    for word in text.split():
+        rest = word
+        if line and width(line) + 1 + width(rest) <= columns:
+            line += " " + rest
+            continue
+        if line:
+            lines.append(line)
+        while width(rest) > columns:
+            head = _prefix(rest, columns)
+            lines.append(head)
+            rest = rest[len(head) :]
+        line = rest
+    return [*lines, line] if line else lines
+
+
+# -- the table -----------------------------------------------------------------------------------
+
 
 MIN_WIDTH = 40
 _USUAL_WIDTH = 80
@@ -83,7 +145,7 @@ class Table:
 
 
 def _terminal_columns() -> int:
-    """As `shutil` finds them, which takes longer to import than most tables to lay out."""
+    """The width of the terminal. Importing `shutil` takes longer than the layout of most tables."""
     told = os.environ.get("COLUMNS", "")
     if told.isdecimal() and int(told) > 0:
         return int(told)
@@ -94,7 +156,7 @@ def _terminal_columns() -> int:
 
 
 def _legend(view: View) -> str:
-    """What the signs in the cells mean, as far as there are any."""
+    """The meaning of the signs in the cells, if there are any."""
     told = []
     if any(column.best for column in view.compared):
         told.append("* best (interval allows for the choice)" if view.has_brackets else "* best")
@@ -165,13 +227,8 @@ class _Grid:
 
     def lines(self) -> Iterator[str]:
         """The grid, drawn."""
-        widths = self.widths()
-        yield _rule("┌┬┐", widths)
-        yield _line((self.corner, *self.headers), widths)
-        yield _rule("├┼┤", widths)
-        for label, cells in zip(self.labels, self.cells, strict=True):
-            yield _line((label, *cells), widths)
-        yield _rule("└┴┘", widths)
+        body = [(label, *cells) for label, cells in zip(self.labels, self.cells, strict=True)]
+        return _draw((self.corner, *self.headers), body, self.widths())
 
 
 def _fitted(
@@ -198,7 +255,7 @@ def _fitted(
 
 
 def _with_more(chosen: _Grid, columns: int, wider: _Grid | None, corner: str) -> _Grid:
-    """What was chosen with the cells of a grid that says more, if that fits in the same layout."""
+    """The chosen grid with the cells of a wider one, if they fit in the same layout."""
     if wider is None:
         return chosen
     more = wider.turned(corner) if chosen.corner == corner else wider
@@ -285,12 +342,11 @@ class _Layout:
             yield shorten(told, self.columns)
         names = [shorten(name, self.label) for name in _names(self.section)]
         notes = [visible(line.note) for line in self.section.lines]
-        header = visible(self.section.header)
+        header = shorten(visible(self.section.header), self.label)
         for piece in self.pieces:
-            headers = [self.by_column[i][0] for i in piece]
-            body = list(zip(*(self.by_column[i][1:] for i in piece), strict=True))
+            head, *body = zip((header, *names), *(self.by_column[i] for i in piece), strict=True)
             widths = [self.label, *(self.widths[i] for i in piece)]
-            yield from _section_piece(header, headers, names, body, notes, widths)
+            yield from _draw(head, body, widths, notes)
 
 
 def _names(section: SectionView) -> list[str]:
@@ -303,23 +359,22 @@ def _summed_up(column: Sequence[str]) -> str:
     return f"{header} {', '.join(dict.fromkeys(filter(None, cells)))}"
 
 
-def _section_piece(
-    header: str,
-    headers: Sequence[str],
-    names: Sequence[str],
+def _draw(
+    head: Sequence[str],
     body: Sequence[Sequence[str]],
-    notes: Sequence[str],
     widths: Sequence[int],
+    notes: Sequence[str] = (),
 ) -> Iterator[str]:
+    """A table of lines; a note takes the place of all cells of its line but the first."""
     inner = sum(widths[1:]) + 3 * (len(widths) - 2)
     yield _rule("┌┬┐", widths)
-    yield _line((shorten(header, widths[0]), *headers), widths)
+    yield _line(head, widths)
     yield _rule("├┼┤", widths)
-    for name, cells, note in zip(names, body, notes, strict=True):
+    for cells, note in itertools.zip_longest(body, notes, fillvalue=""):
         if note:
-            yield f"│ {pad(name, widths[0])} │ {pad(shorten(note, inner), inner)} │"
+            yield f"│ {pad(cells[0], widths[0])} │ {pad(shorten(note, inner), inner)} │"
         else:
-            yield _line((name, *cells), widths)
+            yield _line(cells, widths)
     yield _rule("└┴┘", widths)
 
 

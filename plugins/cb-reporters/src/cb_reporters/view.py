@@ -1,10 +1,9 @@
-"""What every report says about a result, before any format decides how it looks."""
+"""The content of every report about a result, before a format decides on its look."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -12,6 +11,7 @@ from cb_reporters import formats
 from cb_reporters.formats import ABSENT, UNBOUNDED, Format
 from cbcore.names import plural
 from cbcore.results import Counts, EvalResult
+from cbcore.results.causes import causes_of
 from cbcore.stats import Estimate
 
 if TYPE_CHECKING:
@@ -209,22 +209,12 @@ def _sections_of(result: EvalResult, systems: Sequence[str]) -> tuple[SectionVie
 
 
 def _missing_reasons(result: EvalResult) -> list[str]:
-    """Why rows lack the score that quality means, most frequent first.
-
-    Reasons that differ only in the example they name are told once, as the first of them.
-    """
+    """Why rows lack the score that quality means, most frequent first."""
     field = result.config.get("score_field")
-    counted: Counter[str] = Counter()
-    first: dict[str, str] = {}
-    for row in result.rows:
-        if row.error is None and field in row.missing:
-            reason = row.missing[field]
-            alike = reason.replace(f"example {row.example_id!r}", "example")
-            first.setdefault(alike, reason)
-            counted[alike] += 1
-    common = counted.most_common(_MOST_REASONS)
-    notes = [f"{field} is missing in {_n_rows(count)}: {first[alike]}" for alike, count in common]
-    if rest := counted.total() - sum(count for _, count in common):
+    causes = [one for one in causes_of(result.rows, field) if field and one.kind == "missing"]
+    common = causes[:_MOST_REASONS]
+    notes = [f"{field} is missing in {_n_rows(one.count)}: {one.reason}" for one in common]
+    if rest := sum(one.count for one in causes[_MOST_REASONS:]):
         notes.append(f"{field} is missing in {_n_rows(rest)} more, for other reasons")
     return notes
 
@@ -234,7 +224,7 @@ def _n_rows(count: int) -> str:
 
 
 def components(config: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
-    """What the config records about the components of one kind, such as `systems`."""
+    """The records of the components of one kind, such as `systems`."""
     found = config.get(kind)
     return [c for c in found if isinstance(c, Mapping)] if isinstance(found, list | tuple) else []
 

@@ -32,21 +32,6 @@ class Counted(list):
         return found
 
 
-class Parted(RowsBySystem):
-    def __init__(self, parts):
-        self.parts = parts
-
-    def __len__(self):
-        return sum(map(len, self.parts))
-
-    def __iter__(self):
-        for part in self.parts:
-            yield from part
-
-    def __getitem__(self, index):
-        return [row for part in self.parts for row in part][index]
-
-
 @attrs.define
 class Source:
     """A run that is over, of two systems, and one that goes on, of one."""
@@ -82,7 +67,7 @@ class Source:
         config = {"run_id": run_id, "score_field": "f1", "datasets": [{"name": "d"}]}
         if is_live:
             config |= {"state": "running", "state_reason": f"{n:,} rows of it are kept by now"}
-        return EvalResult(Parted(parts), summary, config=config)
+        return EvalResult(RowsBySystem(parts), summary, config=config)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cb_reporters.server.guarding import Guard
+from cb_reporters.server.serving import Guard
 
 GUARD = Guard(4242, "token")
 

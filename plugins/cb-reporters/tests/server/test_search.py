@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
-from cb_reporters.page import ExampleIndex, Scan
+from cb_reporters.page.finding import search
+from cb_reporters.page.index import ExampleIndex
 from cbcore import evaluate
 from cbcore.api import open_run
-from cbcore.store.rows import StoredTexts
+from cbcore.results import Joined
 
 WORDS = (
     "Ship",
@@ -70,11 +73,11 @@ TERMS = ["ship", "straße", "école", "日本", '"quoted"', "back\\slash", "tab\
 def test_a_search_in_the_store_finds_what_reading_every_text_finds(run):
     """Letters of any script, what JSON writes otherwise, errors, metadata; no names of fields."""
     result = run()
-    assert isinstance(result.texts, StoredTexts)
+    assert isinstance(result.texts, Joined)
     index = ExampleIndex.of(result)
-    quick = {term: Scan(index, result)([term]) for term in TERMS}
+    quick = {term: search(index, result, [term]) for term in TERMS}
     result.texts = list(result.texts)
-    slow = {term: Scan(index, result)([term]) for term in TERMS}
+    slow = {term: search(index, result, [term]) for term in TERMS}
     assert quick == slow
     assert {term: len(quick[term]) for term in ("keeper keeper", "gull")} == {
         "keeper keeper": 2,
@@ -83,7 +86,7 @@ def test_a_search_in_the_store_finds_what_reading_every_text_finds(run):
     assert {term for term, found in quick.items() if not found} == {
         *("context", "metadata", "zzz", "shouts")
     }
-    assert Scan(index, result)(["ship", "harbour"]) == quick["ship"] & quick["harbour"]
+    assert search(index, result, ["ship", "harbour"]) == quick["ship"] & quick["harbour"]
 
 
 def test_repeats_are_searched_one_by_one(run):
@@ -91,12 +94,12 @@ def test_repeats_are_searched_one_by_one(run):
     result = run(repeats=2)
     index = ExampleIndex.of(result)
     assert len(index.keys) == 1200
-    assert len(Scan(index, result)(["added e7"])) == 2 * 11
+    assert len(search(index, result, ["added e7"])) == 2 * 11
 
 
 def test_rows_are_searched_if_no_text_was_stored(run):
     """They have their ids and errors."""
     result = run(no_examples=True)
-    scan = Scan(ExampleIndex.of(result), result)
+    scan = partial(search, ExampleIndex.of(result), result)
     assert result.texts is None
     assert [len(scan([term])) for term in ("harbour", "e599", "ship")] == [1, 1, 0]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cb_reporters.page import render
+from cb_reporters.page.document import render
 from cb_reporters.server.answering import Site
 from cb_reporters.server.sources import StoreSource
 from cb_reporters.server.viewing import Viewed
@@ -188,7 +188,7 @@ def test_a_page_that_takes_long_says_how_far_it_is_and_is_made_once(made, monkey
         assert go.wait(60)
         return render(*arguments, **options)
 
-    monkeypatch.setattr("cb_reporters.server.looking.render", slow)
+    monkeypatch.setattr("cb_reporters.server.viewing.render", slow)
     viewed = Viewed(lambda: made(n=4), lambda: ("1", False))
     assert viewed.page(wait_s=0.01) is None
     assert viewed.examples({})["total"] == 4
@@ -201,23 +201,11 @@ def test_a_page_that_takes_long_says_how_far_it_is_and_is_made_once(made, monkey
     assert len(renders) == 1
 
 
-class Parted(RowsBySystem):
-    """Rows as a store has them: those of each system for themselves."""
-
-    def __init__(self, rows, systems):
-        self.parts = [[row for row in rows if row.system == system] for system in systems]
-
-    def __len__(self):
-        return sum(map(len, self.parts))
-
-    def __getitem__(self, index):
-        return [row for part in self.parts for row in part][index]
-
-
 def test_a_large_run_is_shown_before_all_of_its_rows_are_read(made):
     """Its first examples with the rows of all systems; what rests on all rows comes when it can."""
     result, allowed = made(n=1200), threading.Event()
-    result.rows = Parted(result.rows, result.systems)
+    by_system = result.rows_by_system()
+    result.rows = RowsBySystem([by_system[system] for system in result.systems])
 
     class Later(Viewed):
         def _read_on(self):
@@ -304,7 +292,7 @@ def test_rows_that_systems_add_in_turn_are_told_apart(made):
     def read():
         known = [row for row in whole.rows if int(str(row.example_id)[1:]) < n_rows[0]]
         found = EvalResult(known, whole.summary, config=whole.config)
-        found.rows = Parted(known, systems)
+        found.rows = RowsBySystem([[r for r in known if r.system == name] for name in systems])
         return found
 
     viewed = Viewed(read, lambda: tuple(state), clock=lambda: float(n_rows[0] * 100))

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from cbcore.kinds import Kind
+from cbcore.components import Kind
 
 
 def _no_path(value: Any) -> str | None:

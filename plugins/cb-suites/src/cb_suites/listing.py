@@ -14,10 +14,10 @@ from cb_suites.engine.availability import Catalogue, told
 from cbcore.cli.kit import (
     Settings,
     clean,
+    describe_offers,
     echo,
     echo_columns,
     echo_json,
-    offered_records,
     pass_settings,
     shared_options,
 )
@@ -52,7 +52,7 @@ def suites(settings: Settings, include_paths: tuple[str, ...], as_json: bool) ->
     They are those that plugins offer, and those in the folders of --include-path.
     """
     catalog = settings.catalog()
-    offered = offered_records(catalog, ("suite",))
+    offered = describe_offers(catalog, ("suite",))
     manager = SuiteManager(include_paths, catalog=catalog)
     own = [entry for entry in manager.groups() if not entry.root.plugin] if include_paths else []
     usable = [record["name"] for record in offered if record["status"] == "ok"]

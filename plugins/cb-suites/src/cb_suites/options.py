@@ -41,11 +41,11 @@ NUM_FEWSHOT = Option(
 )
 SYSTEM_INSTRUCTION = Option(
     metavar="TEXT",
-    help="Text before the description of every task that runs by the harness's rules.",
+    help="Text before the description of every task.",
 )
 FEWSHOT_AS_MULTITURN = Option(
     type=object,
     parse=_read_yes_or_no,
     metavar="yes|no",
-    help="Whether few-shot examples of such tasks are turns of a conversation. [no]",
+    help="Whether few-shot examples are turns of a conversation. [no]",
 )

@@ -60,8 +60,8 @@ BOMBS = {
 def test_a_template_that_grows_is_ended(workers, bomb):
     """Whatever it grows by; and the next request is answered."""
     with pytest.raises(FailedError):
-        workers.ask("render", BOMBS[bomb], {}, native=False)
-    assert workers.ask("render", "{{ a }}", {"a": 1}, native=False) == "1"
+        workers.ask("render", BOMBS[bomb], {})
+    assert workers.ask("render", "{{ a }}", {"a": 1}) == "1"
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_replacement_that_grows_is_ended(workers):
 def test_what_is_wrong_is_told_by_its_own_name(workers):
     """As it would be without the process."""
     with pytest.raises(FailedError, match="UndefinedError: 'a' is undefined"):
-        workers.ask("render", "{% if 1 %}{{ a * 2 }}{% endif %}", {}, native=False)
+        workers.ask("render", "{% if 1 %}{{ a * 2 }}{% endif %}", {})
     with pytest.raises(FailedError, match="unterminated subpattern") as caught:
         workers.ask("check_pattern", "(")
     assert not isinstance(caught.value, TooMuchError)
@@ -106,7 +106,7 @@ def test_what_cannot_be_sent_is_an_error_and_no_more(workers):
     """Of this request alone."""
     for value in (Unknown(), lambda: 1):
         with pytest.raises(Exception, match=r"invalid literal|pickle"):
-            workers.ask("render", "{{ a * 1 }}", {"a": value}, native=False)
+            workers.ask("render", "{{ a * 1 }}", {"a": value})
     assert workers.ask("find", "a", "aba") == ["a", "a"]
 
 

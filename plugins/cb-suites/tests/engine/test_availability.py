@@ -19,3 +19,7 @@ def test_what_one_package_would_supply_is_told_together():
         "datasets 'drop', 'qasper': not installed (pip install cb-datasets)",
         "evaluator 'rouge': not installed (pip install cb-scorers)",
     ]
+
+
+def test_a_need_without_a_package_or_similar_name_has_no_remedy():
+    assert str(Need("system", "unlike-any")) == "system 'unlike-any': not installed"

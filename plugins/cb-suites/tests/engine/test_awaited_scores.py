@@ -25,7 +25,7 @@ class Judge:
 
 
 def scored(*responses: str) -> Any:
-    keep_all = SimpleNamespace(name="all", apply=list)
+    keep_all = SimpleNamespace(name="all", apply=lambda responses, _: responses)
     scorer = AwaitedPoolingTaskScorer(Judge(), keep_all, None, True, {})
     return asyncio.run(scorer.ascore_repeats({}, [{"response": text} for text in responses]))
 

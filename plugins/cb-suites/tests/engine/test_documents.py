@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from cb_suites.engine.data import require_usable
 from cb_suites.engine.documents import FunctionReference, Items, read_document
-from cb_suites.engine.examples import require_usable
 from cb_suites.engine.model import Origin
 from cbcore.exceptions import ConfigError, DataError
 

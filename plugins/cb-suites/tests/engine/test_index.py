@@ -7,7 +7,6 @@ import os
 import pytest
 
 from cb_suites.engine import index as index_module
-from cb_suites.engine import settings as settings_module
 from cb_suites.engine.index import Index, Root
 from cbcore.exceptions import ConfigError
 
@@ -44,21 +43,6 @@ def test_the_second_time_nothing_is_looked_at(suites, glances):
     second = Index([Root(suites.root)])
     assert glances == []
     assert second.entries == first.entries
-
-
-def test_one_task_is_loaded_without_parsing_the_others(suites, monkeypatch):
-    """The first time too."""
-    suites.tasks(*(f"t{n}" for n in range(20)))
-    parsed = []
-    read = settings_module.read_document
-
-    def counted(path):
-        parsed.append(path.name)
-        return read(path)
-
-    monkeypatch.setattr(settings_module, "read_document", counted)
-    suites.load("t7")
-    assert parsed == ["t7.yaml"]
 
 
 def test_a_large_collection_is_remembered_whole(suites, glances):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from cb_suites.engine.model import Origin, TaskConfig
-from cb_suites.engine.prompts import DocumentReader
+from cb_suites.engine.task import Task
 from cbcore.exceptions import ConfigError, DataError
 
 DOC = {"question": "Capital of France?", "opts": ["Rome", "Paris"], "gold": 1, "key": "B"}
 
 
 def read(doc=DOC, **settings):
-    return DocumentReader(TaskConfig(name="t", alias="t", **settings)).read(doc)
+    return Task.of(TaskConfig(name="t", alias="t", **settings)).values.read(doc)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,10 @@ import numpy
 import pytest
 
 from cb_suites.engine.fields import TASK_KEYS, WITHOUT_MEANING
-from cb_suites.engine.harness import EVALUATOR_OF_METRIC, ExactMatch, ProcessResults
+from cb_suites.engine.filters import make_filter
+from cb_suites.engine.harness import EVALUATOR_OF_METRIC
+from cb_suites.engine.metric_scoring import ProcessResults
+from cb_suites.engine.metrics import ExactMatch
 from cbcore.exceptions import ConfigError, MissingScoreError
 from cbcore.specs import Spec
 
@@ -221,19 +224,20 @@ def test_their_own_filters_are_shown_one_response(task, suites):
         "  - {name: a, filter: [{function: custom, filter_fn: !function mine.both}]}\n"
         "  - {name: b, filter: [{function: !function mine.Cut, n: 2}]}\n"
     )
-    assert [p.steps[0].function("word") for p in config.filters] == ["WORD", "wo"]
+    filters = [make_filter(one, config.origin) for one in config.filters]
+    assert [one.apply(["word"], {}) for one in filters] == [["WORD"], ["wo"]]
 
 
 def test_process_results_becomes_an_evaluator(task):
     """It is given the document and the response, as there; what is no number is left out."""
     assert isinstance(task("process_results: !function utils.f\n").evaluators[0], ProcessResults)
     scorer = ProcessResults(lambda doc, results: {"acc": results == [doc["answer"]], "why": "text"})
-    assert scorer.score({"answer": "x"}, {"response": "x"}) == {"acc": 1.0}
+    assert scorer.score({"answer": "x"}, {"response": "x"}).scores == {"acc": 1.0}
     boxed = ProcessResults(lambda doc, results: {"acc": numpy.bool_(True), "n": numpy.int64(2)})
-    assert boxed.score({}, {"response": "x"}) == {"acc": 1.0, "n": 2.0}
+    assert boxed.score({}, {"response": "x"}).scores == {"acc": 1.0, "n": 2.0}
     with pytest.raises(MissingScoreError, match="no response"):
         scorer.score({}, {})
-    with pytest.raises(MissingScoreError, match="no number"):
+    with pytest.raises(MissingScoreError, match="measured nothing"):
         ProcessResults(lambda doc, results: {}).score({}, {"response": "x"})
 
 

@@ -15,10 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cb_suites.engine.untrusted import UntrustedSource
-from cbcore.binding import FileName, Trusted, bind, check_parameters, make
+from cbcore.binding import FileName, Trusted, bind, by_field, check_parameters, make
 from cbcore.exceptions import ConfigError
-from cbcore.introspection import parameters_of
-from cbcore.records import by_field
+from cbcore.introspection import format_type, parameters_of
 from cbcore.specs import Spec
 
 
@@ -102,7 +101,7 @@ VALUES: list[tuple[str, Any, Any]] = [
 def test_values_are_taken_from_a_stranger(source, name, value, bound):
     """As they would be from the user, but that no text stands for a function."""
     found = bind_untrusted(source, Spec("it", params={name: value}), Everything)
-    assert found.keywords[name] == bound
+    assert found.arguments[name] == bound
 
 
 PROGRAMS: list[tuple[str, Any, str]] = [
@@ -166,7 +165,7 @@ def test_of_a_spec_that_is_partly_the_users_the_rest_is_free(source):
     partly = attrs.evolve(source, parameters={"answer_column"})
     users = {"base_url": "http://localhost", "function": "os:getcwd"}
     found = bind_untrusted(partly, Spec("it", params={**users, "answer_column": "a"}), Everything)
-    assert found.keywords["function"] is os.getcwd
+    assert found.arguments["function"] is os.getcwd
     with pytest.raises(ConfigError, match="answer_column"):
         bind_untrusted(partly, Spec("it", params={"answer_column": "py:os:system"}), Everything)
 
@@ -213,7 +212,7 @@ def test_no_text_makes_the_check_fail_otherwise(name, value):
 
 def test_a_mark_is_not_shown_to_readers():
     """`cb info` shows the type."""
-    shown = {p.name: p.type for p in parameters_of(Everything)}
+    shown = {p.name: format_type(p.annotation) for p in parameters_of(Everything)}
     assert (shown["marked"], shown["rubric"], shown["key_name"]) == (
         "str | None",
         "str",

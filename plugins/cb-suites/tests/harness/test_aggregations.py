@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from cb_suites.harness.aggregations import AGGREGATIONS
+from cb_suites.engine.aggregations import AGGREGATIONS
 
 BY_HAND = [
     ("mean", [1, 0, 1, 0], 0.5),

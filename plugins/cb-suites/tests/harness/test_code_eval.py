@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cb_suites.harness.code_eval import CodeEval
+from cb_suites.engine.code_eval import CodeEval
 from cbcore.exceptions import MissingScoreError
 
 TESTS = "assert add(2, 3) == 5"

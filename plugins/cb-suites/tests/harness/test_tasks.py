@@ -9,7 +9,7 @@ import math
 
 import pytest
 
-from cb_suites.harness.scoring import NEEDS_LIKELIHOODS
+from cb_suites.engine.metric_scoring import NEEDS_LIKELIHOODS
 from cbcore.exceptions import UsageError
 
 QUESTIONS = [

@@ -7,25 +7,10 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cb_sweeps.curves import Curve as Curve
-    from cb_sweeps.curves import area as area
-    from cb_sweeps.curves import at as at
-    from cb_sweeps.curves import knee as knee
     from cb_sweeps.metric import BudgetCurves as BudgetCurves
     from cb_sweeps.search import sweep as sweep
-    from cb_sweeps.smallest import Smallest as Smallest
-    from cb_sweeps.smallest import smallest_budget as smallest_budget
 
-_HOMES = {
-    "BudgetCurves": "metric",
-    "Curve": "curves",
-    "Smallest": "smallest",
-    "area": "curves",
-    "at": "curves",
-    "knee": "curves",
-    "smallest_budget": "smallest",
-    "sweep": "search",
-}
+_HOMES = {"BudgetCurves": "metric", "sweep": "search"}
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605
 

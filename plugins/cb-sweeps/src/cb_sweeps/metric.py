@@ -17,8 +17,8 @@ from cb_sweeps.samples import Sample, find_full_context, sample_of
 from cb_sweeps.smallest import ALPHA, lower_bound_of, smallest_budget
 from cb_sweeps.sweeps import find_sweeps
 from cbcore.results import EvalRow, Section
-from cbcore.results.verdicts import format_p_value, too_few
-from cbcore.stats import Estimate, Terms, holm, paired_test
+from cbcore.results.verdicts import format_p_value, format_too_few
+from cbcore.stats import Estimate, Terms, compare_pairs, holm
 
 ABSENT = "–"
 _UNITS = {"output_tokens": "tokens", "latency": "seconds"}
@@ -87,7 +87,7 @@ class BudgetCurves:
         whole = _mean(sample.scores[full], sample)
         if whole is None or not whole.is_testable:
             n_clusters = None if sample.groups is None else len(set(sample.groups))
-            return f", {too_few(len(sample.keys), n_clusters)}"
+            return f", {format_too_few(len(sample.keys), n_clusters)}"
         least = lower_bound_of([0.0] * len(sample.keys), sample.groups, alpha=alpha)
         if least is None or least >= -self.margin:
             return ""
@@ -125,7 +125,7 @@ class BudgetCurves:
         return line
 
     def _against(self, curve: Curve, sample: Sample, full: str, alpha: float) -> dict[str, Any]:
-        """What is told of a curve beside the whole context."""
+        """The cells on a curve that compare it with the whole context."""
         whole = sample.mean_cost(full)
         found = smallest_budget(curve, sample.scores[full], self.margin, sample.groups, alpha=alpha)
         quality = reading.quality_at(curve, self.share * whole, sample)
@@ -179,7 +179,7 @@ def _compared(curves: Sequence[Curve], sample: Sample) -> list[dict[str, Any]]:
             {"name": name, "area": _estimate(_difference(lost, sample), sign="+"), "p_value": None}
             for name, lost in found
         ]
-    p_values = holm([paired_test(lost, sample.groups)[0] for _, lost in found])
+    p_values = holm([compare_pairs(lost, sample.groups)[0] for _, lost in found])
     return [
         {
             "name": name,

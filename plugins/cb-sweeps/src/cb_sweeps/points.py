@@ -149,7 +149,7 @@ def _find_swept(builder: Builder, kind: str, stages: Sequence[Spec]) -> list[_Sw
 def _annotation_of(
     stage: Spec, parameters: Mapping[str, inspect.Parameter], name: str | None
 ) -> Any:
-    """What a parameter takes. Without an annotation, the default is an example."""
+    """The type of a parameter. Without an annotation, the default is an example."""
     if name is None:
         name = next(iter(parameters), "") if stage.name != "py" else ""
         if name not in parameters:

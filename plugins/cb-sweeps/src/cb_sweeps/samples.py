@@ -1,4 +1,4 @@
-"""What the systems of a run scored and spent, example by example, where all of them have both."""
+"""Scores and costs of the systems of a run, on the examples for which all systems have both."""
 
 from __future__ import annotations
 
@@ -36,19 +36,12 @@ class Sample:
         return math.fsum(self.costs[system]) / len(self.keys)
 
 
-@attrs.define
-class _Seen:
-    """All that one system did, by example."""
-
-    scores: dict[Key, list[float]] = attrs.Factory(dict)
-    costs: dict[Key, list[float]] = attrs.Factory(dict)
-    clusters: dict[Key, Hashable] = attrs.Factory(dict)
-    keys: dict[Key, None] = attrs.Factory(dict)
-
-
 def find_full_context(rows_by_system: Mapping[str, Iterable[EvalRow]]) -> str | None:
     """The first system that leaves the context whole, or else the first; None without systems."""
-    totals = {system: ContextTotals.of(rows) for system, rows in rows_by_system.items()}
+    totals = {system: ContextTotals() for system in rows_by_system}
+    for system, rows in rows_by_system.items():
+        for row in rows:
+            totals[system].add(row)
     return ContextTotals.find_baseline(totals)
 
 
@@ -56,34 +49,31 @@ def sample_of(
     rows_by_system: Mapping[str, Iterable[EvalRow]], score_field: str, cost: str
 ) -> Sample:
     """Go through the rows once."""
-    seen = {system: _seen(rows, score_field, cost) for system, rows in rows_by_system.items()}
-    first = next(iter(seen.values()), _Seen())
-    keys = [key for key in first.keys if all(key in one.scores for one in seen.values())]
-    everything = {key for one in seen.values() for key in one.keys}
-    groups = [(key[0], first.clusters[key]) if key in first.clusters else key for key in keys]
+    scores: dict[str, dict[Key, list[float]]] = {system: {} for system in rows_by_system}
+    costs: dict[str, dict[Key, list[float]]] = {system: {} for system in rows_by_system}
+    clusters: dict[Key, Hashable] = {}
+    seen: dict[Key, None] = {}
+    for system, rows in rows_by_system.items():
+        for row in rows:
+            key = row.dataset, row.example_id
+            seen[key] = None
+            score, spent = row.scores.get(score_field), _cost(row, cost)
+            if row.error is not None or score is None or spent is None:
+                continue
+            scores[system].setdefault(key, []).append(score)
+            costs[system].setdefault(key, []).append(spent)
+            cluster = row.metadata.get(CLUSTER)
+            if cluster is not None:
+                clusters[key] = cluster if isinstance(cluster, str | int) else repr(cluster)
+    keys = [key for key in seen if all(key in one for one in scores.values())]
+    groups = [(key[0], clusters[key]) if key in clusters else key for key in keys]
     return Sample(
         keys,
-        {system: [_mean(one.scores[key]) for key in keys] for system, one in seen.items()},
-        {system: [_mean(one.costs[key]) for key in keys] for system, one in seen.items()},
-        groups if first.clusters else None,
-        len(everything) - len(keys),
+        {system: [_mean(one[key]) for key in keys] for system, one in scores.items()},
+        {system: [_mean(one[key]) for key in keys] for system, one in costs.items()},
+        groups if clusters else None,
+        len(seen) - len(keys),
     )
-
-
-def _seen(rows: Iterable[EvalRow], score_field: str, cost: str) -> _Seen:
-    found = _Seen()
-    for row in rows:
-        key = row.dataset, row.example_id
-        found.keys[key] = None
-        score, spent = row.scores.get(score_field), _cost(row, cost)
-        if row.error is not None or score is None or spent is None:
-            continue
-        found.scores.setdefault(key, []).append(score)
-        found.costs.setdefault(key, []).append(spent)
-        cluster = row.metadata.get(CLUSTER)
-        if cluster is not None:
-            found.clusters[key] = cluster if isinstance(cluster, str | int) else repr(cluster)
-    return found
 
 
 def _cost(row: EvalRow, cost: str) -> float | None:

@@ -16,11 +16,12 @@ from cb_sweeps.samples import find_full_context, sample_of
 from cb_sweeps.sharing import memories
 from cb_sweeps.smallest import ALPHA, lower_bound_of
 from cb_sweeps.sweeps import TAG, find_sweeps
-from cbcore.api import execute, make_settings
+from cbcore.api import make_settings
 from cbcore.assembly import Builder
 from cbcore.exceptions import UsageError
 from cbcore.plugins import default_catalog
 from cbcore.results import EvalResult, EvalRow
+from cbcore.settings.compose import compose
 from cbcore.specs import Spec
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _folders: list[tempfile.TemporaryDirectory[str]] = []
 
 
 def sweep(systems: Sequence[Any] = (), dataset: Any = None, **settings: Any) -> EvalResult:
-    """As `evaluate`, but run only the points of each sweep that a bisection takes.
+    """Run like `evaluate`, but only the points of each sweep that a bisection takes.
 
     A point is good enough if a loss of more than `margin` is ruled out, compared with the system
     that leaves the context whole. Each of the points that a bisection may run could be taken by
@@ -51,7 +52,7 @@ def search(settings: RunSettings, catalog: Catalog) -> EvalResult:
     points = {point.label: system for point, system in named}
     sweeps = find_sweeps({"name": point.label, **point.tags} for point, _ in named)
     if not sweeps:
-        return execute(settings, catalog)
+        return compose(settings, catalog).run()
     n_points = {label: len(one.points) for one in sweeps for label in one.systems}
     chosen: set[str] = set()
     token = memories.set([])
@@ -145,7 +146,7 @@ def _execute(settings: RunSettings, catalog: Catalog, systems: list[Any]) -> Eva
     part = settings.copy()
     part.systems = systems
     part.order = []  # counts all systems
-    result = execute(part, catalog)
+    result = compose(part, catalog).run()
     settings.run_id = result.config["run_id"]
     spent = result.config.get("spent", {})
     if settings.budget_tokens is not None:

@@ -16,10 +16,9 @@ from typing import Any, TypedDict
 import attrs
 
 from cbcore.binding import make
-from cbcore.components import Component
+from cbcore.components import Component, Kind
 from cbcore.exceptions import CBError, UsageError
 from cbcore.introspection import signature_of
-from cbcore.kinds import Kind
 from cbcore.names import canonical, hint
 from cbcore.secrets import is_secret_name
 from cbcore.specs import Spec
@@ -95,8 +94,7 @@ class Case:
         ]
 
     def _parameters(self) -> dict[str, inspect.Parameter]:
-        signature = signature_of(self.target)
-        found = {} if signature is None else signature.parameters
+        found = signature_of(self.target).parameters
         return {
             name: parameter for name, parameter in found.items() if parameter.kind not in _VARIABLE
         }

@@ -14,9 +14,8 @@ from cb_testing.offline import no_network
 from cb_testing.report import Report, Verdict
 from cb_testing.rule_registry import RULES, load_rules, rules_for
 from cb_testing.subjects import Subject, subject_of
-from cbcore.components import Component
+from cbcore.components import Component, Kind
 from cbcore.exceptions import PluginContractError
-from cbcore.kinds import Kind
 
 for _name in (
     "imports",
@@ -63,7 +62,7 @@ def _verdicts(subject: Subject, examples: Mapping[str, Given]) -> Iterator[Verdi
     if subject.modules:
         imports = import_each(subject.modules, before=(__name__,))
         unimportable = {done.name for done in imports if done.problem}
-        for rule_id in ("import-works", "import-light", "import-silent"):
+        for rule_id in ("import-works", "import-light", "import-silent", "import-offline"):
             yield RULES[rule_id].apply(imports, "plugin")
         targets = subject.plugin.hook_modules.values()
         names = [t if isinstance(t, str) else getattr(t, "__name__", "") for t in targets]
@@ -100,7 +99,7 @@ def _component_verdicts(component: Component, kind: Kind, given: Given) -> Itera
         return
     yield apply("component-described")
     with contextlib.suppress(PluginContractError):
-        case.component = component.described()
+        case.component = component.describe()
     with no_network() as attempts, contextlib.closing(case):
         verdicts = [apply("component-made")]
         if verdicts[-1].status == "passed":

@@ -10,7 +10,7 @@ from typing import IO, Any
 import attrs
 
 from cb_testing.children import answer, ask_child
-from cbcore.components import describe_exception
+from cbcore.boundary import describe_exception
 
 HEAVY_PACKAGES = frozenset(
     {"aiohttp", "anthropic", "botocore", "datasets", "httpx", "huggingface_hub", "jax"}

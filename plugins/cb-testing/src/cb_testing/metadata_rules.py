@@ -98,12 +98,12 @@ def _satisfies(version: str, specifier: str) -> bool:
 
 def _entry_points(distribution: Distribution) -> Iterator[Finding]:
     groups = Catalog(read_distributions()).groups
-    for group in dict.fromkeys(entry.group for entry in distribution.declared):
+    for group in dict.fromkeys(entry.group for entry in distribution.entry_points):
         if group not in groups:
             fix = hint(group, groups, f"groups: {', '.join(groups)}")
             problem = f"the entry-point group {group!r} is not one that cb reads"
             yield Finding("entry-point-group", "error", distribution.name, problem, fix)
-    for entry in distribution.declared:
+    for entry in distribution.entry_points:
         if entry.group not in groups:
             continue
         where = f"{entry.name} = {entry.value} in {entry.group}"

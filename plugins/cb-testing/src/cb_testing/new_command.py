@@ -63,7 +63,7 @@ def command(
     catalog = settings.catalog()
     project = scaffold.Project(name=name, **_kind(catalog, kind), **chosen)
     project.check_texts()
-    catalog.describe_all()
+    catalog.load_all(describe=True)
     scaffold.check_possible(project, output_dir, catalog)
     if not no_input:
         project = _asked(project, [option for option in given if option not in chosen])

@@ -1,4 +1,4 @@
-"""One plugin held to everything: static rules, a watched import, the conformance kit."""
+"""One plugin held to everything: static rules and the conformance kit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cb_testing.metadata_rules import (
     find_name_conflicts,
     is_core,
 )
-from cb_testing.probe import Probe, findings, probe, try_kit
+from cb_testing.probe import try_kit
 from cb_testing.projects import staged
 from cbcore.names import canonical
 from cbcore.plugins import Catalog, Distribution
@@ -24,14 +24,12 @@ from cbcore.plugins import Catalog, Distribution
 class Checked:
     """What was found of one plugin.
 
-    `probe` is None when it was not imported, `conformance` (the kit's own report) when its
-    components were not tried: there is no use in either once something before them failed.
+    `conformance`, the kit's own report, is None if a static rule failed.
     """
 
     plugin: str
     version: str
     findings: list[Finding]
-    probe: Probe | None = None
     conformance: dict[str, Any] | None = None
 
     @property
@@ -45,7 +43,6 @@ class Checked:
             "plugin": self.plugin,
             "version": self.version,
             "ok": self.ok,
-            "import": attrs.asdict(self.probe) if self.probe else None,
             "findings": [finding.to_dict() for finding in self.findings],
             "conformance": self.conformance,
         }
@@ -62,7 +59,7 @@ def check_installed(catalog: Catalog, plugins: Sequence[str] = ()) -> list[Check
         if plugin.status != "disabled" and not is_core(plugin.name)
     ]
     versions = {name: distribution.version for name, distribution in distributions.items()}
-    found = [_check(distributions[canonical(n)], versions, (), n) for n in chosen]
+    found = [_check(distributions[canonical(n)], versions, n) for n in chosen]
     for clash in find_name_conflicts(catalog):
         for checked in found:
             if checked.plugin in clash.subject.split(", "):
@@ -76,23 +73,17 @@ def check_project(folder: Path) -> Checked:
     for distribution in Distribution.iter_installed():
         installed.setdefault(canonical(distribution.name), distribution.version)
     with staged(folder) as project:
-        return _check(project.distribution, installed, project.path, str(folder.resolve()))
+        return _check(project.distribution, installed, str(folder.resolve()))
 
 
-def _check(
-    distribution: Distribution, installed: Mapping[str, str], path: Sequence[str], subject: str
-) -> Checked:
+def _check(distribution: Distribution, installed: Mapping[str, str], subject: str) -> Checked:
     found = list(check_distribution(distribution, installed))
-    if not distribution.declared:
+    if not distribution.entry_points:
         fix = 'add [project.entry-points."cb.systems"], or that of another kind'
         found.append(Finding("entry-points", "error", distribution.name, "it offers nothing", fix))
     checked = Checked(distribution.name, distribution.version, found)
     if not checked.ok:
         return checked
-    seen = probe(distribution, path)
-    found += findings(distribution.name, seen)
-    if seen.ended or seen.failed:
-        return attrs.evolve(checked, probe=seen)
     conformance, failures = try_kit(subject)
     found += failures
-    return attrs.evolve(checked, probe=seen, conformance=conformance)
+    return attrs.evolve(checked, conformance=conformance)

@@ -14,7 +14,7 @@ import attrs
 
 from cb_testing.report import Status, Verdict
 from cbcore.boundary import contained
-from cbcore.kinds import Kind
+from cbcore.components import Kind
 
 _MOST_PROBLEMS = 3
 """How many problems one verdict tells of; more would only repeat them."""

@@ -83,8 +83,8 @@ def _installed(name: str) -> Distribution:
 
 def _of_distribution(distribution: Distribution) -> Subject:
     catalog = Catalog([distribution], kinds_from=read_distributions())
-    targets = [entry.value for entry in distribution.declared]
-    return Subject(catalog, distribution.declared, _modules(targets))
+    targets = [entry.value for entry in distribution.entry_points]
+    return Subject(catalog, distribution.entry_points, _modules(targets))
 
 
 def _modules(targets: Iterable[str]) -> tuple[str, ...]:
@@ -109,7 +109,9 @@ def _project(folder: Path) -> Iterator[Distribution]:
 
 def _check_unclaimed(distribution: Distribution, source: Path) -> None:
     """Refuse to check other code than the project's, when a module of that name is loaded."""
-    for name in {entry.value.partition(":")[0].split(".")[0] for entry in distribution.declared}:
+    for name in {
+        entry.value.partition(":")[0].split(".")[0] for entry in distribution.entry_points
+    }:
         file = getattr(sys.modules.get(name), "__file__", None)
         if file is not None and not Path(file).resolve().is_relative_to(source):
             raise UsageError(

@@ -5,26 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from cb_datasets.mapping import asked, example_from, example_id
+from cb_datasets.mapping import asked, example_id
 from cb_datasets.reading import Row
 from cb_datasets.table import Benchmark, Choice, Example
 
 _DEFINED = re.compile(r"^def\s+(\w+)", re.MULTILINE)
 
 
-def _humaneval(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+def humaneval(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
     """The function head is the context; the tests end with the call that runs them."""
-    example = example_from(row, choice, benchmark)
     entry_point, prompt = row.text("entry_point"), row.source("prompt")
     example["context"] = example["prompt"] = prompt
     example["entry_point"] = entry_point
     example["tests"] = f"{row.source('test').rstrip()}\n\ncheck({entry_point})\n"
     example["test"] = row.source("test")
     _add_solution(example, row.source("canonical_solution"))
-    yield example
 
 
-def _mbpp(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+def mbpp(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
     """`sanitized` brings imports for its tests, `full` a piece of set-up code.
 
     The tests are shown, as they alone say how the function is to be called.
@@ -56,104 +54,10 @@ def _add_solution(example: Example, solution: str) -> None:
     example["answers"] = [solution]
 
 
-def _swebench(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
-    example = example_from(row, choice, benchmark)
+def swebench(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
     example["question"] = (
         f"Write a patch in unified diff format that resolves this issue of {row.text('repo')} "
         f"at commit {row.text('base_commit')}."
     )
     example["answer"] = row.source("patch")
     example["answers"] = [example["answer"]]
-    yield example
-
-
-_SWEBENCH_FIELDS = {
-    "id": "instance_id",
-    "context": "problem_statement",
-    "repo": "repo",
-    "base_commit": "base_commit",
-    "test_patch": "test_patch",
-    "fail_to_pass": "FAIL_TO_PASS",
-    "pass_to_pass": "PASS_TO_PASS",
-}
-
-
-def _swebench_of(name: str, repository: str, summary: str, *splits: str) -> Benchmark:
-    return Benchmark(
-        name=name,
-        summary=summary,
-        path=f"princeton-nlp/{repository}",
-        split="test",
-        splits=splits,
-        cluster="repo",
-        tasks=("code",),
-        published=(
-            "Share of issues resolved, by running each project's tests; here only the likeness "
-            "to the published patch."
-        ),
-        main_score="f1",
-        licence="MIT; the patches are under the licences of their projects",
-        homepage="https://www.swebench.com/",
-        fields=_SWEBENCH_FIELDS,
-        needs=("patch",),
-        examples=_swebench,
-    )
-
-
-BENCHMARKS = (
-    Benchmark(
-        name="humaneval",
-        summary="HumanEval: Python functions to complete from their docstring.",
-        path="openai/openai_humaneval",
-        config="openai_humaneval",
-        configs=("openai_humaneval",),
-        split="test",
-        splits=("test",),
-        tasks=("code",),
-        published="pass@k by running the tests; as here.",
-        licence="MIT",
-        homepage="https://github.com/openai/human-eval",
-        instruction="Complete this Python function. Answer with the whole function.",
-        fields={"id": "task_id"},
-        needs=("prompt", "entry_point", "test", "canonical_solution"),
-        context="all",
-        examples=_humaneval,
-    ),
-    Benchmark(
-        name="mbpp",
-        summary="MBPP: short Python functions to write from a description.",
-        path="google-research-datasets/mbpp",
-        config="sanitized",
-        configs=("sanitized", "full"),
-        split="test",
-        splits=("train", "validation", "test", "prompt"),
-        tasks=("code",),
-        published="pass@k by running the tests; as here.",
-        licence="CC BY 4.0",
-        homepage="https://github.com/google-research/google-research/tree/master/mbpp",
-        instruction="Write a Python function. Answer with code only.\n\n{question}",
-        needs=("task_id", "code", "test_list"),
-        examples=_mbpp,
-    ),
-    _swebench_of(
-        "swebench",
-        "SWE-bench",
-        "SWE-bench: issues of Python projects, to be resolved by a patch.",
-        "train",
-        "dev",
-        "test",
-    ),
-    _swebench_of(
-        "swebench-verified",
-        "SWE-bench_Verified",
-        "SWE-bench Verified: 500 issues that people found solvable.",
-        "test",
-    ),
-    _swebench_of(
-        "swebench-lite",
-        "SWE-bench_Lite",
-        "SWE-bench Lite: 300 issues that touch a single file.",
-        "dev",
-        "test",
-    ),
-)

@@ -7,16 +7,10 @@ from typing import Any
 
 import attrs
 
-from cb_datasets.entries.summaries import (
-    SCROLLS,
-    SCROLLS_SPLITS,
-    query_and_document,
-    rows_of_one_id,
-    scrolls_rows,
-)
-from cb_datasets.mapping import asked, example_from
+from cb_datasets.entries.summaries import query_and_document, rows_of_one_id
+from cb_datasets.mapping import asked
 from cb_datasets.reading import Row
-from cb_datasets.table import PARQUET_EXPORT, Benchmark, Choice, Example
+from cb_datasets.table import Benchmark, Choice, Example
 from cbcore.exceptions import DataError
 from cbcore.hf import HubDataset
 
@@ -24,8 +18,7 @@ CONTRACT_LABELS = ("Entailment", "Contradiction", "Not mentioned")
 SCIFACT_LABELS = ("SUPPORT", "CONTRADICT", "NOT_ENOUGH_INFO")
 
 
-def _contract_nli(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
-    example = example_from(row, choice, benchmark)
+def contract_nli(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
     hypothesis, example["context"] = query_and_document(row)
     example["question"] = asked(benchmark.instruction, hypothesis)
     example["labels"] = list(CONTRACT_LABELS)
@@ -34,10 +27,9 @@ def _contract_nli(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Ex
         if len(labels) != 1:
             raise row.bad("output", f"expected one label, found {len(labels)}")
         _add_label(example, row, CONTRACT_LABELS, labels[0])
-    yield example
 
 
-def _scifact_rows(source: HubDataset, choice: Choice) -> Iterator[Mapping[str, Any] | DataError]:
+def scifact_rows(source: HubDataset, choice: Choice) -> Iterator[Mapping[str, Any] | DataError]:
     """Each claim once, with all its evidence and the abstracts it cites.
 
     The source has a row per claim and abstract with evidence, and the abstracts elsewhere.
@@ -84,9 +76,8 @@ def _number(value: Any, field: str) -> int:
     raise DataError(f"scifact: {field} is {value!r:.80}, not the number of an abstract")
 
 
-def _scifact(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+def scifact(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
     """The label is that of the evidence; a claim without any has not enough information."""
-    example = example_from(row, choice, benchmark)
     documents = row.records("documents")
     example["context"] = "\n\n".join(
         f"{d.text('title')}: {' '.join(s.strip() for s in d.texts('abstract'))}" for d in documents
@@ -104,7 +95,6 @@ def _scifact(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example
             for e in evidence
             for number in e.items("evidence_sentences")
         ]
-    yield example
 
 
 def _has_gold(choice: Choice) -> bool:
@@ -115,61 +105,3 @@ def _add_label(example: Example, row: Row, labels: tuple[str, ...], label: str) 
     if label not in labels:
         raise row.bad("label", f"{label!r} is not one of {', '.join(labels)}")
     example |= {"answer": label, "answers": [label], "label": label}
-
-
-BENCHMARKS = (
-    Benchmark(
-        name="contract-nli",
-        summary="ContractNLI: does a contract entail, contradict or not mention a statement.",
-        path=SCROLLS,
-        config="contract_nli",
-        configs=("contract_nli",),
-        files="contract_nli.zip/contract_nli/{split}.jsonl",
-        split="validation",
-        splits=SCROLLS_SPLITS,
-        unlabelled=("test",),
-        cluster="context",
-        tasks=("nli",),
-        published="Accuracy, and F1 by label (in SCROLLS exact match); here accuracy.",
-        licence="CC BY 4.0",
-        homepage="https://stanfordnlp.github.io/contract-nli/",
-        instruction=(
-            "Does the contract entail or contradict this statement, or is it not mentioned? "
-            f"Answer with {', '.join(CONTRACT_LABELS[:2])} or {CONTRACT_LABELS[2]}.\n\n{{question}}"
-        ),
-        fields={"id": "id"},
-        needs=("input", "output"),
-        rows=scrolls_rows,
-        context="all",
-        examples=_contract_nli,
-    ),
-    Benchmark(
-        name="scifact",
-        summary="SciFact: do abstracts of research papers support or contradict a claim.",
-        path="allenai/scifact",
-        config="claims",
-        configs=("claims",),
-        revision=PARQUET_EXPORT,
-        files="claims/{split}/*.parquet",
-        split="validation",
-        splits=("train", "validation", "test"),
-        unlabelled=("test",),
-        cluster="context",
-        tasks=("nli",),
-        published=(
-            "F1 of labels and rationales over the whole corpus; here accuracy of the "
-            "label, abstracts given."
-        ),
-        licence="CC BY-NC 2.0",
-        homepage="https://github.com/allenai/scifact",
-        instruction=(
-            "Do the abstracts support or contradict this claim? "
-            f"Answer with {', '.join(SCIFACT_LABELS[:2])} or {SCIFACT_LABELS[2]}.\n\n{{question}}"
-        ),
-        fields={"id": "id", "question": "claim"},
-        needs=("evidence_doc_id", "evidence_label", "evidence_sentences", "cited_doc_ids"),
-        rows=_scifact_rows,
-        context="all",
-        examples=_scifact,
-    ),
-)

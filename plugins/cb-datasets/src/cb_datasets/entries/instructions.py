@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cb_datasets.mapping import add_golds, example_from, example_id
+from cb_datasets.mapping import add_golds, example_id
 from cb_datasets.reading import Row
 from cb_datasets.table import Benchmark, Choice, Example
 
 
-def _ifeval(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+def ifeval(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
     """On the hub every parameter record carries the keys of all others, as nulls."""
-    example = example_from(row, choice, benchmark)
     example["question"] = example["prompt"] = row.source("prompt")
     instructions, parameters = row.texts("instruction_id_list"), row.records("kwargs")
     if not instructions or len(instructions) != len(parameters):
@@ -23,10 +22,9 @@ def _ifeval(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]
         {key: value for key, value in record.values.items() if value is not None}
         for record in parameters
     ]
-    yield example
 
 
-def _mt_bench(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+def mt_bench(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
     """Mathematics, reasoning and coding have a reference for every turn; the rest have none."""
     turns = row.texts("prompt")
     if not turns or not all(turn.strip() for turn in turns):
@@ -42,60 +40,3 @@ def _mt_bench(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Exampl
         if len(references) == len(turns) and references[-1].strip():
             add_golds(example, references[-1:], row)  # what is scored is the last reply
     yield example
-
-
-BENCHMARKS = (
-    Benchmark(
-        name="ifeval",
-        summary="IFEval: instructions whose following a program can verify.",
-        path="google/IFEval",
-        split="train",
-        splits=("train",),
-        tasks=("instruction-following",),
-        published="Prompts and instructions followed, strict and loose; as here.",
-        licence="Apache 2.0",
-        homepage="https://arxiv.org/abs/2311.07911",
-        fields={"id": "key", "question": "prompt"},
-        needs=("instruction_id_list", "kwargs"),
-        examples=_ifeval,
-    ),
-    Benchmark(
-        name="alpaca-eval",
-        summary="AlpacaEval: instructions of many kinds, with a reference answer to compare with.",
-        path="tatsu-lab/alpaca_eval",
-        files="alpaca_eval.json",
-        split="eval",
-        splits=("eval",),
-        tasks=("instruction-following",),
-        published=(
-            "Win rate against the reference by a judge model; here token F1 with the "
-            "reference, or ask `llm_judge`."
-        ),
-        main_score="f1",
-        licence="CC BY-NC 4.0",
-        homepage="https://github.com/tatsu-lab/alpaca_eval",
-        fields={
-            "question": "instruction",
-            "answer": "output",
-            "generator": "generator",
-            "source": "dataset",
-        },
-    ),
-    Benchmark(
-        name="mt-bench",
-        summary="MT-Bench: conversations of two turns in eight categories.",
-        path="HuggingFaceH4/mt_bench_prompts",
-        split="train",
-        splits=("train",),
-        cluster="prompt_id",
-        tasks=("multi-turn",),
-        published=(
-            "Rating by a judge model: ask `llm_judge`. Token F1 is of the last reply, "
-            "where there is a reference."
-        ),
-        licence="Apache 2.0",
-        homepage="https://arxiv.org/abs/2306.05685",
-        needs=("prompt_id", "prompt", "category"),
-        examples=_mt_bench,
-    ),
-)

@@ -15,69 +15,11 @@ from cb_datasets.table import Benchmark, Choice, Example
 from cbcore.exceptions import DataError
 from cbcore.hf import HubDataset
 
-_SUMMARY, _QA = ("summarization",), ("qa",)
-LONGBENCH_TASKS: dict[str, tuple[tuple[str, ...], str]] = {
-    "narrativeqa": (_QA, "{question}"),
-    "qasper": (_QA, "{question}"),
-    "multifieldqa_en": (_QA, "{question}"),
-    "multifieldqa_zh": (_QA, "{question}"),
-    "hotpotqa": (_QA, "{question}"),
-    "2wikimqa": (_QA, "{question}"),
-    "musique": (_QA, "{question}"),
-    "dureader": (_QA, "{question}"),
-    "gov_report": (_SUMMARY, "Summarise this report."),
-    "qmsum": (_SUMMARY, "{question}"),
-    "multi_news": (_SUMMARY, "Summarise these articles."),
-    "vcsum": (_SUMMARY, "用中文总结这次会议。"),
-    "trec": (_QA, "Give the type of this question, as in the examples.\n\n{question}"),
-    "triviaqa": (_QA, "Answer as in the examples.\n\n{question}"),
-    "samsum": (_SUMMARY, "Summarise this dialogue, as in the examples.\n\n{question}"),
-    "lsht": (_QA, "按照示例,给出这篇新闻的类别。\n\n{question}"),
-    "passage_count": (_QA, "How many different paragraphs are there? Answer with a number."),
-    "passage_retrieval_en": (
-        _QA,
-        "Which paragraph is this the summary of? Answer as in: Paragraph 1.\n\n{question}",
-    ),
-    "passage_retrieval_zh": (_QA, "这段摘要属于哪个段落?请回答段落编号,例如段落1。\n\n{question}"),
-    "lcc": (("code",), "Write the next line of this code."),
-    "repobench-p": (("code",), "Write the next line of this code.\n\n{question}"),
-}
-"""The tasks of LongBench: what each is scored as, and what is asked around its input."""
 
-LONGBENCH_E = tuple(
-    f"{name}_e"
-    for name in (
-        *("qasper", "multifieldqa_en", "hotpotqa", "2wikimqa", "gov_report", "multi_news"),
-        *("trec", "triviaqa", "samsum", "passage_count", "passage_retrieval_en"),
-        *("lcc", "repobench-p"),
-    )
-)
-"""LongBench-E: the tasks that are also there with contexts of even lengths."""
-
-INFINITEBENCH_TASKS: dict[str, tuple[str, ...]] = {
-    "passkey": ("qa", "infinitebench"),
-    "kv_retrieval": ("qa", "infinitebench"),
-    "number_string": ("qa", "infinitebench"),
-    "code_run": ("qa", "infinitebench"),
-    "code_debug": ("multiple-choice", "infinitebench"),
-    "math_find": ("math", "infinitebench"),
-    "math_calc": ("qa", "infinitebench"),
-    "longdialogue_qa_eng": ("qa", "infinitebench"),
-    "longbook_qa_eng": ("qa", "infinitebench"),
-    "longbook_sum_eng": _SUMMARY,
-    "longbook_choice_eng": ("multiple-choice", "infinitebench"),
-    "longbook_qa_chn": ("qa", "infinitebench"),
-}
-"""The tasks of InfiniteBench. All but the summaries have a score of their own as well."""
-
-LIKENESS = ("lcc", "repobench-p", "lcc_e", "repobench-p_e")
-"""Tasks of LongBench that ask for code which no test is run on."""
-
-
-def _longbench(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+def longbench(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
     """Some tasks ask the same of every row and have no input."""
     task = (choice.config or "").removesuffix("_e")
-    _, instruction = LONGBENCH_TASKS[task]
+    instruction = benchmark.instruction_by_config[task]
     wanted = row.text("input") if "{question}" in instruction else ""
     example: Example = {
         "id": example_id(row, choice, "_id"),
@@ -91,7 +33,7 @@ def _longbench(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Examp
     yield example
 
 
-def _infinitebench(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+def infinitebench(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
     """Golds are one text or several accepted ones; with options, the gold is one of them."""
     example: Example = {
         "id": example_id(row, choice, "id"),
@@ -124,7 +66,7 @@ def _option(row: Row, options: list[str], answer: Any) -> int:
     raise row.bad("answer", f"{answer!r} is none of the {len(options)} options")
 
 
-def _nolima_rows(source: HubDataset, choice: Choice) -> Iterator[Mapping[str, Any] | DataError]:
+def nolima_rows(source: HubDataset, choice: Choice) -> Iterator[Mapping[str, Any] | DataError]:
     """Every needle with every set of its arguments, each to be put into the next of the books."""
     path = source.file(f"needlesets/{choice.needle_set}.json")
     try:
@@ -178,7 +120,7 @@ def _read(path: Path) -> str:
         raise DataError(f"{path}: not UTF-8: {error}") from error
 
 
-def _nolima(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+def nolima(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
     """Name and place of the needle follow from the seed and the needle's id, and nothing else."""
     kind = choice.config or "onehop"
     if row.get(f"questions.{kind}") is None:
@@ -234,79 +176,3 @@ def _first_words(book: str, max_words: int) -> list[str]:
             break
         lines.append(line)
     return lines
-
-
-BENCHMARKS = (
-    Benchmark(
-        name="longbench",
-        summary="LongBench: 21 tasks over long contexts, English, Chinese and code.",
-        path="zai-org/LongBench",
-        files="data.zip/data/{config}.jsonl",
-        config="hotpotqa",
-        configs=(*LONGBENCH_TASKS, *LONGBENCH_E),
-        split="test",
-        splits=("test",),
-        cluster="context",
-        tasks=_QA,
-        tasks_by_config={
-            name: LONGBENCH_TASKS[name.removesuffix("_e")][0]
-            for name in (*LONGBENCH_TASKS, *LONGBENCH_E)
-        },
-        published=(
-            "A metric for each task. The suite `longbench` computes them as published; here it is "
-            "token F1, the F1 of ROUGE-L for summaries."
-        ),
-        main_score_by_config=dict.fromkeys(LIKENESS, "f1"),
-        licence="MIT; the texts are under the licences of their sources",
-        homepage="https://github.com/THUDM/LongBench",
-        needs=("_id", "context", "input", "answers", "language"),
-        context="all",
-        examples=_longbench,
-    ),
-    Benchmark(
-        name="infinitebench",
-        summary="InfiniteBench: twelve tasks over contexts of more than 100,000 tokens.",
-        path="xinrongzhang2022/InfiniteBench",
-        config="longbook_qa_eng",
-        configs=tuple(INFINITEBENCH_TASKS),
-        files="{config}.jsonl",
-        split="test",
-        splits=("test",),
-        cluster="context",
-        tasks=("qa", "infinitebench"),
-        tasks_by_config=INFINITEBENCH_TASKS,
-        published=(
-            "A rule for each task, rougeLsum for summaries; computed as published, the prompts "
-            "are those of this package."
-        ),
-        main_score="infinitebench",
-        main_score_by_config={"longbook_sum_eng": "rouge_lsum"},
-        licence="Apache 2.0",
-        homepage="https://github.com/OpenBMB/InfiniteBench",
-        needs=("id", "context", "input", "answer"),
-        context="all",
-        examples=_infinitebench,
-    ),
-    Benchmark(
-        name="nolima",
-        summary="NoLiMa: a needle in a book that shares no words with the question.",
-        path="amodaresi/NoLiMa",
-        config="onehop",
-        configs=("onehop", "twohop", "direct"),
-        revision="378115b1f136b6ba78f90f78682bc55f70ec3ddd",
-        split="test",
-        splits=("test",),
-        cluster="id",
-        tasks=("qa", "nolima"),
-        published="The name stands in the response, to the letter; computed as published.",
-        main_score="nolima",
-        licence="Adobe Research License, not for commercial use",
-        homepage="https://github.com/adobe-research/NoLiMa",
-        needs=("id", "needle", "questions", "character_set", "tests"),
-        rows=_nolima_rows,
-        context="all",
-        examples=_nolima,
-        seeded=True,
-        sized=True,
-    ),
-)

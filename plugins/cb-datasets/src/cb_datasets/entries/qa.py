@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from cb_datasets.mapping import add_golds, asked, example_from
+from cb_datasets.mapping import add_golds, asked
 from cb_datasets.reading import Row
-from cb_datasets.table import PARQUET_EXPORT, Benchmark, Choice, Example
+from cb_datasets.table import Benchmark, Choice, Example
 from cbcore.exceptions import DataError
 
 UNANSWERABLE = "unanswerable"
 _DROP_KINDS = ("number", "date", "spans")
 
 
-def _musique(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+def musique(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
     """Paragraphs become the context, those marked as supporting the evidence."""
-    example = example_from(row, choice, benchmark)
     paragraphs = row.records("paragraphs")
     example["context"] = "\n\n".join(
         f"{p.text('title')}: {p.text('paragraph_text')}" for p in paragraphs
@@ -26,27 +25,22 @@ def _musique(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example
         example["supporting_facts"] = [
             [p.text("title"), p.get("idx")] for p in paragraphs if p.get("is_supporting")
         ]
-    yield example
 
 
-def _narrativeqa(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+def narrativeqa(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
     """Rows have a story's id but none of their own, so their place is added to it."""
-    example = example_from(row, choice, benchmark)
     example["id"] = f"{row.text('document.id')}-{row.number}"
     add_golds(example, [answer.text("text") for answer in row.records("answers")], row)
-    yield example
 
 
-def _triviaqa(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+def triviaqa(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
     """Pages that a search found, or else Wikipedia's; some rows and configs have neither."""
-    example = example_from(row, choice, benchmark)
     pages = _pages(row, "search_results", "search_context")
     pages = pages or _pages(row, "entity_pages", "wiki_context")
     if pages:
         example["context"] = "\n\n".join(pages)
     if choice.split not in benchmark.unlabelled:
         add_golds(example, [row.text("answer.value"), *row.texts("answer.aliases")], row)
-    yield example
 
 
 def _pages(row: Row, field: str, column: str) -> list[str]:
@@ -59,7 +53,7 @@ def _pages(row: Row, field: str, column: str) -> list[str]:
     ]
 
 
-def _qasper(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example | DataError]:
+def qasper(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example | DataError]:
     """One example per question about a paper, with the answers of all its annotators."""
     context = _paper(row)
     columns = ("question", "question_id", "answers")
@@ -94,7 +88,7 @@ def _paper(row: Row) -> str:
 
 
 def _qasper_gold(answer: Row) -> str:
-    """What an annotator answered, in the one form that is not empty."""
+    """The answer of an annotator, in the one form that is not empty."""
     if answer.get("unanswerable"):
         return UNANSWERABLE
     if isinstance(yes := answer.get("yes_no"), bool):
@@ -104,9 +98,8 @@ def _qasper_gold(answer: Row) -> str:
     return answer.text("free_form_answer")
 
 
-def _drop(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
-    """What each annotator answered is one gold: a number, a date, or all of its spans together."""
-    example = example_from(row, choice, benchmark)
+def drop(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
+    """The answer of each annotator is one gold: a number, a date, or all of its spans together."""
     if row.get("answers_spans") is not None:
         given = _run_together(row)
     else:
@@ -114,7 +107,6 @@ def _drop(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
         given = [spans for record in records if (spans := _drop_spans(record))]
     add_golds(example, [", ".join(spans) for spans in given], row)
     example["answer_spans"] = [list(spans) for spans in dict.fromkeys(map(tuple, given))]
-    yield example
 
 
 def _validated(row: Row) -> list[Row]:
@@ -153,134 +145,3 @@ def _run_together(row: Row) -> list[list[str]]:
         open_answer.append(text)
         open_answer = open_answer if kind == "span" else []
     return given
-
-
-BENCHMARKS = (
-    Benchmark(
-        name="natural-questions",
-        summary="Natural Questions: what people asked a search engine, without a text.",
-        path="google-research-datasets/nq_open",
-        config="nq_open",
-        configs=("nq_open",),
-        split="validation",
-        splits=("train", "validation"),
-        tasks=("qa",),
-        published="Exact match, given beside the F1 that quality means here.",
-        licence="CC BY-SA 3.0",
-        homepage="https://ai.google.com/research/NaturalQuestions",
-        fields={"question": "question", "answer": "answer"},
-    ),
-    Benchmark(
-        name="musique",
-        summary="MuSiQue: questions that need two to four paragraphs among twenty.",
-        path="bdsaglam/musique",
-        config="answerable",
-        configs=("answerable",),
-        split="validation",
-        splits=("train", "validation"),
-        tasks=("qa", "retrieval"),
-        published="F1 of the answer, as here; F1 of the supporting paragraphs by `hotpot_joint`.",
-        licence="CC BY 4.0",
-        homepage="https://github.com/StonyBrookNLP/musique",
-        fields={"id": "id", "question": "question"},
-        needs=("paragraphs", "answer", "answer_aliases"),
-        context="all",
-        examples=_musique,
-    ),
-    Benchmark(
-        name="narrativeqa",
-        summary="NarrativeQA: questions about stories, answered from their summaries.",
-        path="deepmind/narrativeqa",
-        split="test",
-        splits=("train", "validation", "test"),
-        cluster="document.id",
-        tasks=("qa",),
-        published="ROUGE-L, BLEU and METEOR; here token F1.",
-        licence="Apache 2.0",
-        homepage="https://github.com/google-deepmind/narrativeqa",
-        fields={"context": "document.summary.text", "question": "question.text"},
-        needs=("answers",),
-        examples=_narrativeqa,
-    ),
-    Benchmark(
-        name="triviaqa",
-        summary="TriviaQA: trivia questions with the pages that a search found.",
-        path="mandarjoshi/trivia_qa",
-        config="rc",
-        configs=(
-            "rc",
-            "rc.nocontext",
-            "rc.web",
-            "rc.wikipedia",
-            "unfiltered",
-            "unfiltered.nocontext",
-        ),
-        split="validation",
-        splits=("train", "validation", "test"),
-        unlabelled=("test",),
-        tasks=("qa", "triviaqa"),
-        published="Exact match and F1 by a normalisation of its own; computed as published.",
-        main_score="triviaqa_f1",
-        licence="not stated; the questions belong to trivia websites",
-        homepage="https://nlp.cs.washington.edu/triviaqa/",
-        fields={"id": "question_id", "question": "question"},
-        needs=("answer",),
-        context="some",
-        examples=_triviaqa,
-    ),
-    Benchmark(
-        name="frames",
-        summary="FRAMES: questions whose facts are spread over several Wikipedia articles.",
-        path="google/frames-benchmark",
-        split="test",
-        splits=("test",),
-        tasks=("qa",),
-        published="Accuracy by a judge model; here token F1, or ask `llm_judge`.",
-        licence="Apache 2.0",
-        homepage="https://arxiv.org/abs/2409.12941",
-        fields={
-            "question": "Prompt",
-            "answer": "Answer",
-            "reasoning_types": "reasoning_types",
-            "wiki_links": "wiki_links",
-        },
-    ),
-    Benchmark(
-        name="qasper",
-        summary="QASPER: questions about research papers, some of which cannot be answered.",
-        path="allenai/qasper",
-        config="qasper",
-        configs=("qasper",),
-        revision=PARQUET_EXPORT,
-        files="qasper/{split}/*.parquet",
-        split="validation",
-        splits=("train", "validation", "test"),
-        cluster="id",
-        tasks=("qa",),
-        published="Token F1 of the answer, best of all annotators; as here.",
-        licence="CC BY 4.0",
-        homepage="https://allenai.org/data/qasper",
-        instruction=(
-            "{question}\n\nAnswer yes or no where that is what is asked, and "
-            f"{UNANSWERABLE!r} where the paper does not tell."
-        ),
-        needs=("id", "title", "abstract", "full_text", "qas"),
-        context="all",
-        examples=_qasper,
-    ),
-    Benchmark(
-        name="drop",
-        summary="DROP: questions that need counting, sorting or arithmetic over a passage.",
-        path="EleutherAI/drop",
-        split="validation",
-        splits=("train", "validation"),
-        cluster="section_id",
-        tasks=("qa", "drop"),
-        published="F1 and exact match of whole answers, spans aligned; computed as published.",
-        main_score="drop_f1",
-        licence="CC BY-SA 4.0",
-        homepage="https://allenai.org/data/drop",
-        fields={"id": "query_id", "context": "passage", "question": "question"},
-        examples=_drop,
-    ),
-)

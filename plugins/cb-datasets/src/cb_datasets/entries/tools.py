@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cb_datasets.mapping import asked, example_from
+from cb_datasets.mapping import asked
 from cb_datasets.reading import Row, described
 from cb_datasets.table import Benchmark, Choice, Example
 from cbcore.exceptions import DataError, UsageError
@@ -29,7 +29,7 @@ LANGUAGES = {"java": "Java", "javascript": "JavaScript"}
 _INSTRUCTION = "Call the functions that this request needs, with their arguments.\n\n{question}"
 
 
-def _bfcl_rows(source: HubDataset, choice: Choice) -> Iterator[Mapping[str, Any] | DataError]:
+def bfcl_rows(source: HubDataset, choice: Choice) -> Iterator[Mapping[str, Any] | DataError]:
     """Questions with their expected calls, which BFCL keeps in another file, by id."""
     config = choice.config or ""
     expected: dict[str, Any] = {}
@@ -82,8 +82,7 @@ def _json_lines(path: Path) -> Iterator[dict[str, Any] | DataError]:
                 yield DataError(f"{path}, line {number}: expected an object with an id")
 
 
-def _bfcl(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
-    example = example_from(row, choice, benchmark)
+def bfcl(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
     turns = row.items("question")
     if len(turns) != 1 or not isinstance(turns[0], list):
         raise row.bad("question", f"expected the messages of one turn, found {len(turns)} turns")
@@ -107,7 +106,6 @@ def _bfcl(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
         for name, arguments in call.items()
     ]
     _add_call_text(example)
-    yield example
 
 
 def _in_writing(tool: Row, language: str) -> dict[str, Any]:
@@ -187,9 +185,8 @@ def _settled(value: Any) -> Any:
     return [_settled(item) for item in value] if isinstance(value, list) else value
 
 
-def _apigen(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]:
+def apigen(example: Example, row: Row, choice: Choice, benchmark: Benchmark) -> None:
     """Tools and calls are JSON in a text field."""
-    example = example_from(row, choice, benchmark)
     tools, calls = row.parsed("tools"), row.parsed("answers")
     for field, value in (("tools", tools), ("answers", calls)):
         if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
@@ -197,7 +194,6 @@ def _apigen(row: Row, choice: Choice, benchmark: Benchmark) -> Iterator[Example]
     _add_tools(example, tools)
     example["answer_calls"] = calls
     _add_call_text(example)
-    yield example
 
 
 def _add_tools(example: Example, tools: list[Any]) -> None:
@@ -224,60 +220,3 @@ def _arguments(arguments: Any) -> str:
     if not isinstance(arguments, Mapping):
         return "" if arguments is None else repr(arguments)
     return ", ".join(f"{name}={value!r}" for name, value in arguments.items())
-
-
-BENCHMARKS = (
-    Benchmark(
-        name="bfcl",
-        summary="BFCL: which functions to call, with which arguments, for a user's request.",
-        path="gorilla-llm/Berkeley-Function-Calling-Leaderboard",
-        config="live_multiple",
-        configs=(
-            "simple",
-            "multiple",
-            "parallel",
-            "parallel_multiple",
-            "java",
-            "javascript",
-            "irrelevance",
-            "live_simple",
-            "live_multiple",
-            "live_parallel",
-            "live_parallel_multiple",
-            "live_irrelevance",
-            *EXECUTED,
-        ),
-        split="train",
-        splits=("train",),
-        cluster="context",
-        tasks=("tool-use",),
-        published="Share of right calls, by comparison or by execution; here all by comparison.",
-        licence="Apache 2.0",
-        homepage="https://gorilla.cs.berkeley.edu/leaderboard.html",
-        files="BFCL_v3_{config}.json",
-        instruction=_INSTRUCTION,
-        fields={"id": "id"},
-        needs=("question", "function"),
-        rows=_bfcl_rows,
-        context="all",
-        examples=_bfcl,
-    ),
-    Benchmark(
-        name="apigen",
-        summary="APIGen (xLAM): requests, tools, and the calls that answer them.",
-        path="Salesforce/xlam-function-calling-60k",
-        split="train",
-        splits=("train",),
-        cluster="context",
-        tasks=("tool-use",),
-        published="Data for training, published without a metric; here the share of right calls.",
-        licence="CC BY 4.0",
-        homepage="https://apigen-pipeline.github.io/",
-        instruction=_INSTRUCTION,
-        fields={"id": "id", "question": "query"},
-        needs=("tools", "answers"),
-        context="all",
-        examples=_apigen,
-        gated=True,
-    ),
-)

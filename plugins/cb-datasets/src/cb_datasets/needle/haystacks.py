@@ -1,4 +1,4 @@
-"""What needles lie in: noise, prose, or the user's own files, cut to a number of tokens."""
+"""Haystacks: noise, prose, or the user's own files, cut to a number of tokens."""
 
 from __future__ import annotations
 

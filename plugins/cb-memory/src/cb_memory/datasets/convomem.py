@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
-from cb_memory.datasets.files import SAMPLE, Files, check_config, check_sample, entries, field
+from cb_memory.datasets.files import JsonBenchmark, entries, field
 from cb_memory.nouns import ConversationTurn, History
 from cb_memory.rendering import rendered
 from cbcore.exceptions import DataError
@@ -14,7 +13,7 @@ from cbcore.exceptions import DataError
 _ABSTENTION = "abstention"
 
 
-class ConvoMem:
+class ConvoMem(JsonBenchmark):
     """ConvoMem: questions about one to three hundred conversations, in six categories.
 
     `data_dir` is a folder with the JSON files of Salesforce/ConvoMem, at any depth. Each holds a
@@ -24,22 +23,10 @@ class ConvoMem:
     tasks = ("memory",)
     main_score = "f1"
     published = "Accuracy by a judge; `memory_judge` gives a strict and a lenient reading."
-    configs = ("default", SAMPLE)
-
-    def __init__(self, config: str = "default", *, data_dir: str | Path | None = None) -> None:
-        self.config = check_config(config, self.configs)
-        check_sample(config, data_dir)
-        self.data_dir = data_dir
+    homepage = "the dataset Salesforce/ConvoMem of the hub"
 
     def __iter__(self) -> Iterator[dict[str, Any] | DataError]:
-        files = Files(
-            name="convomem",
-            patterns=("**/*.json",),
-            homepage="the dataset Salesforce/ConvoMem of the hub",
-            data_dir=self.data_dir,
-            sample=self.config == SAMPLE,
-        )
-        for path, data in files.documents():
+        for path, data in self._documents():
             for number, item in enumerate(entries(path, data, "evidence_items")):
                 where = f"{path.stem}/{number}"
                 try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 
@@ -93,14 +93,29 @@ def field(record: Mapping[str, Any], name: str, kind: type[Any] | tuple[type[Any
     return value
 
 
-def check_config(config: str, known: Sequence[str]) -> str:
-    """A config that there is. Raises `ValueError`."""
-    if config not in known:
-        raise ValueError(f"config {config!r} is not one of {', '.join(known)}")
-    return config
+class JsonBenchmark:
+    """A benchmark in JSON files. A subclass names them, and iterates over examples."""
 
+    patterns: ClassVar[tuple[str, ...]] = ("**/*.json",)
+    homepage: ClassVar[str]
+    configs: tuple[str, ...] = ("default", SAMPLE)
 
-def check_sample(config: str, data_dir: object) -> None:
-    """The sample comes with the package. Raises `ValueError` where data is given for it."""
-    if config == SAMPLE and data_dir is not None:
-        raise ValueError("config 'sample' comes with the package: no data_dir")
+    def __init__(self, config: str = "default", *, data_dir: str | Path | None = None) -> None:
+        if config not in self.configs:
+            raise ValueError(f"config {config!r} is not one of {', '.join(self.configs)}")
+        if config == SAMPLE and data_dir is not None:
+            raise ValueError("config 'sample' comes with the package: no data_dir")
+        self.config = config
+        self.data_dir = data_dir
+
+    def _documents(self, **more: Any) -> Iterator[tuple[Path, Any]]:
+        return Files(
+            **{
+                "name": type(self).__name__.lower(),
+                "patterns": self.patterns,
+                "homepage": self.homepage,
+                "data_dir": self.data_dir,
+                "sample": self.config == SAMPLE,
+                **more,
+            }
+        ).documents()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cb_memory.datasets.files import SAMPLE, Files, check_config, check_sample, entries, field
+from cb_memory.datasets.files import JsonBenchmark, entries, field
 from cb_memory.nouns import ConversationTurn, History
 from cb_memory.rendering import iso_time, rendered
 from cbcore.exceptions import DataError
@@ -23,7 +23,7 @@ _SESSION = re.compile(r"session_(\d+)\Z")
 _TIME = "%I:%M %p on %d %B, %Y"
 
 
-class Locomo:
+class Locomo(JsonBenchmark):
     """LoCoMo: questions about very long conversations, in five categories.
 
     Its file is published under CC BY-NC 4.0, so it does not come with this package: `data_dir`
@@ -36,7 +36,8 @@ class Locomo:
     tasks = ("memory", "locomo")
     main_score = "locomo_f1"
     published = "Token F1 by category, with rules of its own for 1, 3 and 5; `locomo_f1` is equal."
-    configs = ("default", SAMPLE)
+    patterns = ("locomo10.json", "locomo*.json", "conv-*.json")
+    homepage = "github.com/snap-research/locomo, data/locomo10.json"
 
     def __init__(
         self,
@@ -45,23 +46,14 @@ class Locomo:
         data_dir: str | Path | None = None,
         categories: list[int] | None = None,
     ) -> None:
-        self.config = check_config(config, self.configs)
-        check_sample(config, data_dir)
+        super().__init__(config, data_dir=data_dir)
         unknown = set(categories or ()) - set(CATEGORIES)
         if unknown:
             raise ValueError(f"category {min(unknown)} is not one of 1 to 5")
-        self.data_dir = data_dir
         self.categories = categories
 
     def __iter__(self) -> Iterator[dict[str, Any] | DataError]:
-        files = Files(
-            name="locomo",
-            patterns=("locomo10.json", "locomo*.json", "conv-*.json"),
-            homepage="github.com/snap-research/locomo, data/locomo10.json",
-            data_dir=self.data_dir,
-            sample=self.config == SAMPLE,
-        )
-        for path, data in files.documents():
+        for path, data in self._documents():
             for number, sample in enumerate(entries(path, data)):
                 yield from self._examples(sample, f"{path.name}, conversation {number}")
 

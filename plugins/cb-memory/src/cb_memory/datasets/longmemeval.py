@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cb_memory.datasets.files import SAMPLE, Files, check_config, check_sample, entries, field
+from cb_memory.datasets.files import SAMPLE, JsonBenchmark, entries, field
 from cb_memory.nouns import ConversationTurn, History
 from cb_memory.rendering import iso_time, rendered
 from cbcore.exceptions import DataError
@@ -25,7 +25,7 @@ _TIME = "%Y/%m/%d (%a) %H:%M"
 _ABSTENTION = "_abs"
 
 
-class LongMemEval:
+class LongMemEval(JsonBenchmark):
     """LongMemEval: five abilities of memory in chats with an assistant, each with its history.
 
     `s` has about 40 sessions for each question, `m` about 500, `oracle` only those with
@@ -40,6 +40,7 @@ class LongMemEval:
         "criteria, `longmemeval_retrieval` scores what was found."
     )
     configs = (*FILES, SAMPLE)
+    homepage = f"the dataset {HUB} of the hub"
 
     def __init__(
         self,
@@ -48,23 +49,13 @@ class LongMemEval:
         data_dir: str | Path | None = None,
         revision: str | None = None,
     ) -> None:
-        self.config = check_config(config, self.configs)
-        check_sample(config, data_dir)
-        self.data_dir = data_dir
+        super().__init__(config, data_dir=data_dir)
         self.revision = revision
 
     def __iter__(self) -> Iterator[dict[str, Any] | DataError]:
         name = FILES.get(self.config, FILES["s"])
-        files = Files(
-            name="longmemeval",
-            patterns=(name,),
-            homepage=f"the dataset {HUB} of the hub",
-            data_dir=self.data_dir,
-            sample=self.config == SAMPLE,
-            hub=(HUB, name),
-            revision=self.revision,
-        )
-        for path, data in files.documents():
+        given = {"patterns": (name,), "hub": (HUB, name), "revision": self.revision}
+        for path, data in self._documents(**given):
             for number, record in enumerate(entries(path, data)):
                 try:
                     yield _example(record)

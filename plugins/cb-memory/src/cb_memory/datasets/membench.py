@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
-from cb_memory.datasets.files import SAMPLE, Files, check_config, check_sample, field
+from cb_memory.datasets.files import JsonBenchmark, field
 from cb_memory.nouns import ConversationTurn, Event, History, Item
 from cb_memory.rendering import rendered
 from cbcore.exceptions import DataError
 
 
-class MemBench:
+class MemBench(JsonBenchmark):
     """MemBench: factual and reflective memory, in dialogues and from observation.
 
     `data_dir` is a folder with its JSON files, each an object of types, of scenarios, of
@@ -24,22 +23,10 @@ class MemBench:
     published = (
         "Accuracy of the letter, recall of the steps; `mc_accuracy` and `evidence` give them."
     )
-    configs = ("default", SAMPLE)
-
-    def __init__(self, config: str = "default", *, data_dir: str | Path | None = None) -> None:
-        self.config = check_config(config, self.configs)
-        check_sample(config, data_dir)
-        self.data_dir = data_dir
+    homepage = "github.com/import-myself/Membench"
 
     def __iter__(self) -> Iterator[dict[str, Any] | DataError]:
-        files = Files(
-            name="membench",
-            patterns=("**/*.json",),
-            homepage="github.com/import-myself/Membench",
-            data_dir=self.data_dir,
-            sample=self.config == SAMPLE,
-        )
-        for path, data in files.documents():
+        for path, data in self._documents():
             for where, category, trajectory in _trajectories(path.stem, data):
                 try:
                     yield {"id": where, **_example(trajectory, category, where)}

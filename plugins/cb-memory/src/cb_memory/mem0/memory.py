@@ -13,7 +13,7 @@ from cb_memory.mem0.usage import Usage, counted
 from cb_memory.nouns import ConversationTurn, IngestResult, Item, QueryResult, Retrieved
 from cbcore.binding import Trusted
 from cbcore.exceptions import MissingExtraError, UsageError
-from cbcore.protocols import Cost, Example
+from cbcore.protocols import Cost
 from cbcore.provenance import describe
 
 _USER = "history"
@@ -71,7 +71,7 @@ class Mem0:
 
     # -- what a run asks of it ------------------------------------------------------------------
 
-    def max_cost(self, example: Example) -> Cost:
+    def max_cost(self, example: dict[str, Any]) -> Cost:
         """The library does not report what it costs."""
         return Cost(None)
 

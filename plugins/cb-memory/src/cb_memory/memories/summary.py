@@ -11,11 +11,10 @@ from cb_memory.budgets import check_positive, fitting
 from cb_memory.nouns import IngestResult, Item, QueryResult, Retrieved
 from cb_memory.rendering import rendered
 from cb_openai.settings import Connection
-from cbcore.binding import Trusted
+from cbcore.binding import Trusted, by_field
 from cbcore.exceptions import ProcessError
-from cbcore.protocols import Cost, Example
+from cbcore.protocols import Cost
 from cbcore.provenance import describe
-from cbcore.records import by_field
 
 if TYPE_CHECKING:
     from cb_openai import ChatClient
@@ -67,7 +66,7 @@ class Summary:
         """All that can change its notes, which its name cannot."""
         return {**describe(self, name=self.name)["params"], "prompt": self.prompt}
 
-    def max_cost(self, example: Example) -> Cost:
+    def max_cost(self, example: dict[str, Any]) -> Cost:
         """Nothing for a question. It has no price if that of the notes is not known."""
         is_priced = self.connection.pricing.of(self.model) is not None
         return Cost(0.0 if is_priced else None)

@@ -6,14 +6,13 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any, ClassVar
 
-from cb_llm_judge import BINARY, BinaryVerdict, FunctionJudge, JudgeClient, JudgeError
+from cb_llm_judge import BINARY, FunctionJudge, JudgeClient, JudgeError
 from cb_llm_judge.rubrics import FIELDS, SYSTEM_PROMPT, Rubric, find_rubric
 from cb_llm_judge.settings import Sampling
 from cb_openai.prices import add_costs
 from cb_openai.settings import Connection
-from cbcore.binding import Trusted
+from cbcore.binding import Trusted, by_field
 from cbcore.exceptions import MissingScoreError
-from cbcore.records import by_field
 from cbcore.results import Scored
 from cbcore.scoring import response_of
 
@@ -79,44 +78,6 @@ that something else was mentioned and what is asked for was not. Say no otherwis
 """A rubric for each type of question; types that are not named have the first."""
 
 
-class _Judge:
-    """A model, or a function, that is asked for yes or no."""
-
-    def __init__(
-        self,
-        base_url: str | None,
-        model: str | None,
-        votes: int,
-        sampling: Sampling,
-        connection: Connection,
-        judge: Callable[[str], Any] | None,
-    ) -> None:
-        if (judge is None) == (base_url is None or model is None):
-            raise ValueError("a judge needs base_url and model, or judge: one of the two")
-        self._function = None if judge is None else FunctionJudge(judge)
-        self._client = None
-        if base_url is not None and model is not None:
-            self._client = JudgeClient(
-                base_url, model, votes=votes, sampling=sampling, connection=connection
-            )
-
-    @property
-    def model(self) -> str:
-        return self._client.model if self._client is not None else self._function.model  # type: ignore[union-attr]
-
-    async def verdict(self, prompt: str) -> BinaryVerdict:
-        """Yes or no. Raises `JudgeError`, which makes the score missing."""
-        if self._client is not None:
-            return await self._client.binary(prompt)
-        assert self._function is not None  # noqa: S101 - one of the two is there
-        given = await self._function.ask(prompt, BINARY)
-        return BinaryVerdict(1 if given.value == 1 else 0, given.reason)
-
-    async def aclose(self) -> None:
-        if self._client is not None:
-            await self._client.aclose()
-
-
 class _ByRubrics:
     """An evaluator that asks a judge by rubrics of its own, each with a name."""
 
@@ -135,7 +96,15 @@ class _ByRubrics:
     ) -> None:
         self.base_url, self.model, self.votes = base_url, model, votes
         self.sampling, self.connection, self.judge = sampling, connection, judge
-        self._judge = _Judge(base_url, model, votes, sampling, connection, judge)
+        if (judge is None) == (base_url is None or model is None):
+            raise ValueError("a judge needs base_url and model, or judge: one of the two")
+        self._judge: JudgeClient | FunctionJudge
+        if base_url is not None and model is not None:
+            self._judge = JudgeClient(
+                base_url, model, votes=votes, sampling=sampling, connection=connection
+            )
+        else:
+            self._judge = FunctionJudge(judge)  # type: ignore[arg-type]
         self.templates = dict(self._TEMPLATES)
         self._rubrics = {name: _rubric(text) for name, text in self.templates.items()}
 
@@ -168,7 +137,7 @@ class MemoryJudge(_ByRubrics):
         cost: dict[str, Any] = {}
         for score, rubric in self._rubrics.items():
             try:
-                given = await self._judge.verdict(rubric.fill(texts))
+                given = await self._judge.binary(rubric.fill(texts))
             except JudgeError as error:
                 error.cost = add_costs(cost, error.cost)
                 raise
@@ -198,7 +167,7 @@ class LongMemEvalJudge(_ByRubrics):
         kind = "abstention" if original.get("abstention") else str(original.get("question_type"))
         chosen = kind if kind in self._rubrics else "default"
         rubric = self._rubrics[chosen]
-        given = await self._judge.verdict(rubric.fill(_texts(original, processed)))
+        given = await self._judge.binary(rubric.fill(_texts(original, processed)))
         details = {
             "model": self._judge.model,
             "rubric": chosen,

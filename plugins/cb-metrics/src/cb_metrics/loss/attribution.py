@@ -36,7 +36,7 @@ RETENTION = "context_retention"
 _NAME = re.compile(r"(?<=[:,])name=[^,]*(?:,|$)")
 
 NEARLY_WHOLE = 0.95
-"""What passes on so much of its input, and no less of the evidence, has only tidied it up."""
+"""A system that passes on this share of its input, and all evidence, has only tidied it up."""
 
 COLUMNS = {
     "examples": "",
@@ -108,7 +108,7 @@ def attribute(
     score_field: str,
     threshold: float,
 ) -> list[Attribution]:
-    """As `attributions_of`, from the rows and the records of the systems.
+    """The attributions of systems, from their rows and their records.
 
     An answer is right when its score reaches the threshold. The last stage of a system is its
     reader; systems that leave the context whole are what others are compared with, or else those
@@ -134,11 +134,11 @@ def attribute(
             continue
         baseline = full.get(reader.digest or system, answering if reader.is_alone else None)
         if baseline != system:
-            found.append(_attributed(system, reader, baseline, seen))
+            found.append(_attribute_system(system, reader, baseline, seen))
     return found
 
 
-def _attributed(
+def _attribute_system(
     system: str, reader: _Reader, baseline: str | None, seen: Mapping[str, _Seen]
 ) -> Attribution:
     if baseline is None:
@@ -222,7 +222,7 @@ class _Reader:
         return cls(name, digest, spec, is_alone=not is_chain)
 
     def with_all(self) -> str:
-        """What to run beside it."""
+        """The system to run in addition."""
         # Under its name there is a system already.
         spec = _NAME.sub("", self.spec).rstrip(":,")
         named = spec if not self.is_alone else ""
@@ -231,7 +231,7 @@ class _Reader:
 
 @attrs.frozen
 class LossAttribution:
-    """Whose fault each wrong answer is, for chains beside the same reader with all context.
+    """Cause of each wrong answer, for chains compared with the same reader and the whole context.
 
     Emits no number; its section counts the causes of this module.
     Where the reader was not run with the whole context, the section says what to run. A system of

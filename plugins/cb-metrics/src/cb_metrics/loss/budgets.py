@@ -1,4 +1,4 @@
-"""What was asked for and what came of it: budgets by the length of the input."""
+"""Requested and achieved budgets, by the length of the input."""
 
 from __future__ import annotations
 

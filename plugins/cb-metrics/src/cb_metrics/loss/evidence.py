@@ -9,8 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from cb_metrics.loss.matching import (
     Change,
-    Text,
-    join,
+    Piece,
     loosen,
     may_contain,
     read_text,
@@ -41,21 +40,26 @@ class Evidence:
     """
 
     def __init__(
-        self, source: str, pieces: Iterable[str], example: Mapping[str, Any], *, is_exact: bool
+        self,
+        source: str,
+        pieces: Iterable[Piece],
+        question: str,
+        answers: Sequence[Sequence[str]],
+        *,
+        is_exact: bool,
     ) -> None:
-        """Keep the pieces, and what the example asks for."""
+        """`answers` are the gold answers as tokens."""
         self.source = source
-        self.pieces = tuple(dict.fromkeys(piece for piece in pieces if tokenize(piece)))
+        self.pieces = list({piece.text: piece for piece in pieces}.values())
         self.is_exact = is_exact
-        self._texts = [read_text(piece) for piece in self.pieces]
-        self._question = str(example.get("question") or "")
-        self._answers = list(_answers(example))
+        self._question = question
+        self._answers = answers
 
-    def kept(self, change: Change) -> list[bool]:
+    def find_kept(self, change: Change) -> list[bool]:
         """Of each piece, whether the sent context has it whole."""
         return [change.keeps(piece) for piece in self.pieces]
 
-    def state(self, change: Change) -> State:
+    def find_state(self, change: Change, kept: Sequence[bool]) -> State:
         """Whether the sent context keeps the evidence. What cannot be told is `unknown`.
 
         Evidence is kept if each piece is there whole, under the heading that it had, and each
@@ -64,7 +68,6 @@ class Evidence:
         gone or a piece that is known to be needed. After a rewrite, or if another sentence may
         state the same, it is unknown.
         """
-        kept = self.kept(change)
         if len(self.pieces) > _MOST_PIECES and not all(kept):
             return "unknown"  # each of them may be restated by any sentence that is left
         clear = [
@@ -73,7 +76,7 @@ class Evidence:
         ]
         if self._is_kept(clear, change):
             return "kept"
-        gone = [piece for piece, is_there in zip(self._texts, kept, strict=True) if not is_there]
+        gone = [piece for piece, is_there in zip(self.pieces, kept, strict=True) if not is_there]
         if any(self._is_lost(piece, change) for piece in gone):
             return "lost"
         return "unknown"
@@ -85,12 +88,12 @@ class Evidence:
         if self.source == "answer":
             # The sentence with the answer may be one of several that the question needs.
             needed = named or {*tokenize(self._question)} - _COMMON
-            found = zip(self._texts, clear, strict=True)
+            found = zip(self.pieces, clear, strict=True)
             return any(is_clear and needed <= piece.vocabulary for piece, is_clear in found)
         named &= change.before.vocabulary
         return all(clear) and all(loosen(word) in change.after.loose for word in named)
 
-    def _is_lost(self, piece: Text, change: Change) -> bool:
+    def _is_lost(self, piece: Piece, change: Change) -> bool:
         """Whether nothing is left that can state what a piece states."""
         if self._is_restated(piece, change):
             return False
@@ -112,21 +115,21 @@ class Evidence:
         own_words = piece.vocabulary - _COMMON - elsewhere
         return bool(own_words) and not own_words & change.after.vocabulary
 
-    def _is_restated(self, piece: Text, change: Change) -> bool:
+    def _is_restated(self, piece: Piece, change: Change) -> bool:
         """Whether a sentence that is left and not part of a piece may state the same.
 
         It has a third of the piece's words, or half of those that the question, the answer or
         another piece has too.
         """
         words = piece.vocabulary - _COMMON
-        others = {word for other in self._texts if other is not piece for word in other.tokens}
+        others = {word for other in self.pieces if other is not piece for word in other.tokens}
         telling = words & (others | {*tokenize(self._question), *chain(*self._answers)})
         return any(
             (
                 3 * len(words.intersection(sentence)) >= len(words)
                 or 2 * len(telling.intersection(sentence)) >= max(1, len(telling))
             )
-            and not any(other.includes(sentence) for other in self._texts)
+            and not any(other.includes(sentence) for other in self.pieces)
             for sentence in change.after.bodies
         )
 
@@ -137,16 +140,19 @@ def evidence_of(example: Mapping[str, Any], context: str) -> Evidence | None:
     Supporting facts go before reference contexts, and those before the sentences of the context
     in which the answer stands.
     """
+    asked = str(example.get("question") or ""), list(_answers(example))
     facts = list(_facts(example))
     if facts:
-        return Evidence("supporting_facts", facts, example, is_exact=True)
+        return Evidence("supporting_facts", map(read_text, facts), *asked, is_exact=True)
     for source in ("reference_contexts", "evidence"):
         items = list(_references(example.get(source)))
         pieces = [piece for item in items for piece in _sentences(item)]
         if pieces:
-            return Evidence(source, pieces, example, is_exact=len(pieces) == len(items))
-    stated = _find_stated(example, context)
-    return Evidence("answer", stated, example, is_exact=False) if stated else None
+            return Evidence(
+                source, map(read_text, pieces), *asked, is_exact=len(pieces) == len(items)
+            )
+    stated = _find_stated(asked[1], context)
+    return Evidence("answer", stated, *asked, is_exact=False) if stated else None
 
 
 def _facts(example: Mapping[str, Any]) -> Iterable[str]:
@@ -191,17 +197,18 @@ def _answers(example: Mapping[str, Any]) -> Iterable[list[str]]:
                 yield own
 
 
-def _find_stated(example: Mapping[str, Any], context: str) -> list[str]:
-    """The sentences of the context that state the first answer which it contains.
+def _find_stated(answers: Iterable[Sequence[str]], context: str) -> list[Piece]:
+    """The sentences of the context that state the first of the answers which it contains.
 
     An answer in very many sentences does not show which of them it comes from.
     """
-    for own in _answers(example):
-        wanted = join(own)
-        if not may_contain(context, own):
+    for own in answers:
+        wanted = "".join(own)
+        if not may_contain(context, wanted):
             continue
-        stated = (" ".join(tokens) for _, tokens in read_text(context).find_sentences(wanted))
-        found = list(islice(stated, _MOST_STATED + 1))
+        sentences = (tokens for _, tokens in read_text(context).find_sentences(wanted))
+        found = list(islice(sentences, _MOST_STATED + 1))
         if found:
-            return found if len(found) <= _MOST_STATED else []
+            stated = [Piece(" ".join(tokens).replace("|", ""), tokens) for tokens in found]
+            return stated if len(found) <= _MOST_STATED else []
     return []

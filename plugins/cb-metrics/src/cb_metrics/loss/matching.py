@@ -18,10 +18,10 @@ from typing import Any
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])")
 _HEADING = re.compile(r"\s*(\w[\w .,'’()&/–-]{0,79}):(?=\s)")
 _TOKEN = re.compile(
-    r"(?P<number>(?:(?<![\w)])[-−])?(?:(?<![\d.,])\d{1,3}(?:[,'’\s]\d{3})+(?!\d)(?:\.\d+)?(?![.,]\d)"
-    r"|\d+(?:[.,:/]\d+)*))"
-    r"|[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
+    r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
     r"|[^\W\d_]+(?:\+\+|\#(?!\w))?"
+    r"|(?:(?<![\w)])[-−])?(?:(?<![\d.,])\d{1,3}(?:[,'’\s]\d{3})+(?!\d)(?:\.\d+)?(?![.,]\d)"
+    r"|\d+(?:[.,:/]\d+)*)"
     r"|[%‰°$€£¥+=<>±]"
 )
 _LABEL = re.compile(
@@ -37,16 +37,45 @@ _SHORT = 10_000
 _NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
 
 
-class Text:
-    """A text as normalized sentences, in one string in which pieces of text can be found.
+class Piece:
+    """A text as normalized tokens, in which others can be found.
 
-    `joined` has the tokens of all sentences without separators, so that a word which was broken
-    in two is found too. `bodies` are the sentences without a heading, as in `Ada: I wrote it.`.
+    `joined` has the tokens without separators, so that a word which was broken in two is found too.
     """
+
+    def __init__(self, text: str, tokens: list[str]) -> None:
+        self.text = text
+        self.tokens = tokens
+        self.vocabulary = frozenset(tokens)
+        self.joined = "".join(tokens)
+
+    @cached_property
+    def _boundaries(self) -> frozenset[int]:
+        return frozenset(accumulate(map(len, self.tokens), initial=0))
+
+    def find(self, wanted: str) -> Iterator[int]:
+        """Where joined tokens begin that stand together, in whatever sentence."""
+        at = self.joined.find(wanted) if wanted else -1
+        while at >= 0:
+            if at in self._boundaries and at + len(wanted) in self._boundaries:
+                yield at
+            at = self.joined.find(wanted, at + 1)
+
+    def contains(self, tokens: Sequence[str]) -> bool:
+        """Whether these tokens stand together, in whatever sentence."""
+        return next(self.find("".join(tokens)), None) is not None
+
+    def includes(self, tokens: Sequence[str]) -> bool:
+        """Whether these tokens are left if others are cut out of this text."""
+        rest = iter(self.tokens)
+        return "".join(tokens) in self.joined or all(token in rest for token in tokens)
+
+
+class Text(Piece):
+    """A text with its sentences. `bodies` are those without a heading, as in `Ada: I wrote it.`."""
 
     def __init__(self, text: str) -> None:
         """Tokenize the text, sentence by sentence."""
-        self.text = text
         self.sentences: list[list[str]] = []
         self.bodies: list[list[str]] = []
         self._headings: list[str] = []
@@ -56,14 +85,12 @@ class Text:
             for part in _SENTENCE_END.split(line):
                 found = _HEADING.match(part)
                 title = tokenize(found[1]) if found else []
-                heading = join(title) or heading
+                heading = "".join(title) or heading
                 if tokens := tokenize(part):
                     self.sentences.append(tokens)
                     self.bodies.append(tokens[len(title) :])
                     self._headings.append(heading)
-        self.tokens = [token for sentence in self.sentences for token in sentence]
-        self.vocabulary = frozenset(self.tokens)
-        self.joined = join(self.tokens)
+        super().__init__(text, list(chain.from_iterable(self.sentences)))
 
     @cached_property
     def loose(self) -> str:
@@ -78,33 +105,12 @@ class Text:
     @cached_property
     def whole_sentences(self) -> frozenset[str]:
         """The sentences, each joined."""
-        return frozenset(map(join, self.sentences))
-
-    @cached_property
-    def _boundaries(self) -> frozenset[int]:
-        return frozenset(accumulate(map(_width, self.tokens), initial=0))
+        return frozenset(map("".join, self.sentences))
 
     @cached_property
     def _starts(self) -> list[int]:
-        widths = (sum(map(_width, sentence)) for sentence in self.sentences)
+        widths = (sum(map(len, sentence)) for sentence in self.sentences)
         return list(accumulate(widths, initial=0))
-
-    def find(self, wanted: str) -> Iterator[int]:
-        """Where joined tokens begin that stand together, in whatever sentence."""
-        at = self.joined.find(wanted) if wanted else -1
-        while at >= 0:
-            if at in self._boundaries and at + len(wanted) in self._boundaries:
-                yield at
-            at = self.joined.find(wanted, at + 1)
-
-    def contains(self, tokens: Sequence[str]) -> bool:
-        """Whether these tokens stand together, in whatever sentence."""
-        return next(self.find(join(tokens)), None) is not None
-
-    def includes(self, tokens: Sequence[str]) -> bool:
-        """Whether these tokens are left if others are cut out of this text."""
-        rest = iter(self.tokens)
-        return join(tokens) in self.joined or all(token in rest for token in tokens)
 
     def find_sentences(self, wanted: str) -> Iterator[tuple[int, list[str]]]:
         """Where joined tokens are found, with the tokens of the sentences that have them.
@@ -156,28 +162,24 @@ class Change:
         """Whether sentences were reordered and cut, or words left out, and nothing was added."""
         return self.keeps_runs or self.before.includes(self.after.tokens)
 
-    def keeps(self, piece: str) -> bool:
+    def keeps(self, piece: Piece) -> bool:
         """Whether a piece is there whole, in a sentence of the original."""
-        return any(True for _ in self._matches(piece)) or _keeps_values(piece, self.after.text)
+        return any(True for _ in self._matches(piece)) or _keeps_values(piece.text, self.after.text)
 
-    def keeps_heading(self, piece: str) -> bool:
+    def keeps_heading(self, piece: Piece) -> bool:
         """Whether a piece is there under the title or speaker that it had, or names them."""
-        tokens = read_text(piece).tokens
-        wanted = join(tokens)
-        own = {self.before.heading(at) for at in self.before.find(wanted)}
-        if not own or any(not heading or heading in wanted for heading in own):
+        own = {self.before.heading(at) for at in self.before.find(piece.joined)}
+        if not own or any(not heading or heading in piece.joined for heading in own):
             return True
         return any(self.after.heading(at) in own for at in self._matches(piece))
 
-    def _matches(self, piece: str) -> Iterator[int]:
-        tokens = read_text(piece).tokens
-        wanted = join(tokens)
-        for at, run in self.after.find_sentences(wanted):
-            if run == tokens or self._is_run(run):
+    def _matches(self, piece: Piece) -> Iterator[int]:
+        for at, run in self.after.find_sentences(piece.joined):
+            if run == piece.tokens or self._is_run(run):
                 yield at
 
     def _is_run(self, tokens: Sequence[str]) -> bool:
-        text = join(tokens)
+        text = "".join(tokens)
         if text in self.before.whole_sentences:  # as most are, and found faster than in all of it
             return True
         return text in self.before.joined or any(
@@ -187,35 +189,27 @@ class Change:
 
 
 def tokenize(text: str) -> list[str]:
-    """Words, numbers and the signs that change their meaning; Han and kana by character."""
-    plain = _fold(text)
-    return [_number(match[0]) if match["number"] else match[0] for match in _TOKEN.finditer(plain)]
+    """Words, numbers and the signs that change their meaning; Han and kana by character.
+
+    Numbers are delimited, as in `|12|`, so that they are told apart if tokens are joined.
+    """
+    tokens: list[str] = _TOKEN.findall(_fold(text))
+    return [f"|{_number(token)}|" if token[-1].isdigit() else token for token in tokens]
 
 
-def may_contain(text: str, tokens: Sequence[str]) -> bool:
-    """Whether these tokens may stand together in a text. Far quicker than to tokenize it.
+def may_contain(text: str, wanted: str) -> bool:
+    """Whether joined tokens may stand together in a text. Far quicker than to tokenize it.
 
     Words of ASCII are looked for among the letters of the text, without any boundary.
     """
-    wanted = "".join(tokens)
     if not (wanted.isascii() and wanted.isalpha() and text.isascii()):
         return True
     return wanted.encode() in text.lower().encode().translate(None, _NO_LETTERS)
 
 
-def join(tokens: Sequence[str]) -> str:
-    """Tokens without separators, numbers delimited."""
-    return "".join([f"|{token}|" if token[-1].isdigit() else token for token in tokens])
-
-
-def _width(token: str) -> int:
-    """The length of a token among joined ones."""
-    return len(token) + 2 * token[-1].isdigit()
-
-
 def loosen(text: str) -> str:
     """Letters and digits only."""
-    return "".join(char for char in _fold(text) if char.isalnum())
+    return "".join(filter(str.isalnum, _fold(text)))
 
 
 def _fold(text: str) -> str:

@@ -56,10 +56,10 @@ class ContextRetention:
         if after == before:
             return Scored({self.name: 1.0}, details={**details, "state": "kept"})
         change = Change(before, after)
-        kept = evidence.kept(change)
-        details |= {"kept": sum(kept), "state": evidence.state(change)}
+        kept = evidence.find_kept(change)
+        details |= {"kept": sum(kept), "state": evidence.find_state(change, kept)}
         if not all(kept):
-            details["first_not_found"] = evidence.pieces[kept.index(False)][:_MOST_SHOWN]
+            details["first_not_found"] = evidence.pieces[kept.index(False)].text[:_MOST_SHOWN]
             if not change.keeps_runs and details["state"] != "lost":
                 told = f"{n_pieces - sum(kept)} of {n_pieces} sentences may be there in other words"
                 return Scored({}, {self.name: f"the context was rewritten: {told}"}, details)

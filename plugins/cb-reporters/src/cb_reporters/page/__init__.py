@@ -15,13 +15,13 @@ Addresses are relative to that of the page, so that it may stand under any prefi
 JSON in UTF-8; what cannot be answered has a status of 400 or above and `{"error": "why"}`.
 
 `GET .` (the page)
-    `render(result, survey, remote=True)`; with `live=True` while the run is still going. A
+    `document.render(result, survey, remote=True)`; with `live=True` while the run is still going. A
     `Survey` that has not read all rows gives a page that says so. It has its own
     Content-Security-Policy, which lets it ask its own origin and nothing else.
 
 `GET data/examples?QUERY`
     The parameters are those of `Query.read`. Answer: `find(survey.index, query,
-    result).to_json()`::
+    result)`::
 
         {"total": 1204, "offset": 0, "examples": [LINE, …]}
 
@@ -47,38 +47,3 @@ that were not all read
 
 Everything that is shown as text is data, never markup: a server needs to escape nothing in JSON.
 """
-
-from __future__ import annotations
-
-from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from cb_reporters.page.document import render as render
-    from cb_reporters.page.finding import Scan as Scan
-    from cb_reporters.page.finding import find as find
-    from cb_reporters.page.index import ExampleIndex as ExampleIndex
-    from cb_reporters.page.opening import open_example as open_example
-    from cb_reporters.page.query import Found as Found
-    from cb_reporters.page.query import Query as Query
-    from cb_reporters.page.survey import Survey as Survey
-
-# A file is written without what answers questions about it.
-_HOMES = {
-    "ExampleIndex": "index",
-    "Found": "query",
-    "Query": "query",
-    "Scan": "finding",
-    "Survey": "survey",
-    "find": "finding",
-    "open_example": "opening",
-    "render": "document",
-}
-
-__all__ = sorted(_HOMES)  # noqa: PLE0605
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return resolve_name(f"{__name__}.{_HOMES[name]}:{name}")

@@ -1,4 +1,4 @@
-"""What the charts of the page show; `figures` writes the same as tables."""
+"""The data of the charts of the page; `figures` writes the same as tables."""
 
 from __future__ import annotations
 
@@ -11,10 +11,79 @@ import attrs
 
 from cb_reporters.formats import finite
 from cb_reporters.page.distributions import ScoreSpread, latencies, score_spreads
-from cb_reporters.page.families import Family, families_of
 from cb_reporters.page.survey import Survey
 from cb_reporters.view import View, components
 from cbcore.results import EvalResult, Section
+
+_LEAST = 3
+
+_Stages: TypeAlias = "list[tuple[str, dict[str, Any]]]"
+_Key: TypeAlias = "tuple[int, str]"
+
+
+class Family(NamedTuple):
+    """Systems by the value of the one parameter that sets them apart."""
+
+    name: str
+    parameter: str
+    systems: tuple[tuple[float, str], ...]
+
+
+def families_of(records: Sequence[Mapping[str, Any]]) -> list[Family]:
+    """Every set of at least three systems that are the same but for one numeric parameter."""
+    found: list[Family] = []
+    taken: set[str] = set()
+    described = [(str(record.get("name")), _stages(record)) for record in records]
+    for name, stages in described:
+        for key in _numbers(stages):
+            if name in taken:
+                break
+            members = [
+                (float(_at(others, key)), other)
+                for other, others in described
+                if other not in taken and _without(others, key) == _without(stages, key)
+            ]
+            if len({at for at, _ in members}) >= _LEAST:
+                taken |= {other for _, other in members}
+                found.append(Family(_named(stages), key[1], tuple(sorted(members))))
+    return found
+
+
+def _stages(record: Mapping[str, Any]) -> _Stages:
+    stages = record.get("stages") or [record]
+    return [(str(stage.get("component")), dict(stage.get("params") or {})) for stage in stages]
+
+
+def _numbers(stages: _Stages) -> list[_Key]:
+    return [
+        (i, name)
+        for i, (_, params) in enumerate(stages)
+        for name, value in params.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    ]
+
+
+def _at(stages: _Stages, key: _Key) -> Any:
+    return stages[key[0]][1][key[1]]
+
+
+def _without(stages: _Stages, key: _Key) -> _Stages | None:
+    """The stages without one parameter; None where it is not there, or no number."""
+    if key not in _numbers(stages):
+        return None
+    where, name = key
+    return [
+        (component, {k: v for k, v in params.items() if (i, k) != (where, name)})
+        for i, (component, params) in enumerate(stages)
+    ]
+
+
+def _named(stages: _Stages) -> str:
+    return " | ".join(component for component, _ in stages)
+
+
+# -- charts --------------------------------------------------------------------------------------
+
 
 Estimate: TypeAlias = "tuple[float, float | None, float | None]"
 """A value with the bounds of its 95 % interval, where they are known; in a section that knows of
@@ -25,7 +94,7 @@ _MOST_GROUPS = 40
 
 @attrs.frozen(eq=False, repr=False)
 class Axis:
-    """What a system costs, as one axis of the first chart."""
+    """The cost of a system, as one axis of the first chart."""
 
     key: str
     label: str
@@ -75,7 +144,7 @@ class Charts(NamedTuple):
 
     @classmethod
     def of(cls, result: EvalResult, view: View, survey: Survey) -> Charts:
-        """What can be drawn. How rows are spread is told when all of them were read."""
+        """The charts that have data. Distributions are there when all rows were read."""
         quality = _estimates(result, "mean_score")
         is_whole = survey.is_whole(result)
         costs = survey.mean_costs() if is_whole else {}

@@ -58,7 +58,7 @@ class ScoreSpread(NamedTuple):
     systems: list[Distribution]
 
     def drawn(self) -> dict[str, Any] | None:
-        """What the chart needs; None without a value, or where no axis could hold them all."""
+        """The data of the chart; None without a value, or if no axis can hold all values."""
         shown = [one for one in self.systems if one.values]
         if not shown:
             return None

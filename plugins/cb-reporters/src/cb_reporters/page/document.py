@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
+import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from cb_reporters.markup import Markup, join, tag
+import attrs
+
+from cb_reporters.markup import Markup, digest_source, join, tag
 from cb_reporters.page.charts import Charts
 from cb_reporters.page.embedding import Embedded, embed
 from cb_reporters.page.figures import figures
 from cb_reporters.page.overview import comparison_section, headline, verdict_section
 from cb_reporters.page.problems import errors_section, missing_section
-from cb_reporters.page.reproduction import reproduce_section
+from cb_reporters.page.reproduce import reproduce_section
 from cb_reporters.page.survey import Survey
 from cb_reporters.view import View
 from cbcore.json_data import to_json_safe
@@ -23,6 +24,7 @@ from cbcore.results import EvalResult
 
 MAX_ROWS = 100_000
 MAX_MB = 24.0
+_ROWS_IN_MEMORY = 20_000
 
 _ASSETS = Path(__file__).with_name("assets")
 _READING = (
@@ -157,7 +159,7 @@ def _head(
 
 def _document_head(title: str, policy: str) -> Markup:
     style, script = _asset("style.css"), _asset("page.js")
-    allowed = f"style-src {_hash(style)}; script-src {_hash(script)}"
+    allowed = f"style-src {digest_source(style)}; script-src {digest_source(script)}"
     return tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -182,6 +184,34 @@ def _asset(name: str) -> Markup:
     return Markup((_ASSETS / name).read_text("utf-8"))
 
 
-def _hash(content: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
-    return f"'sha256-{digest}'"
+def _check_max_rows(_: object, __: object, value: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"max_rows must be a whole number of at least 0, not {value!r}")
+
+
+def _check_max_mb(_: object, __: object, value: float) -> None:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not value > 0:
+        raise ValueError(f"max_mb must be a number above 0, not {value!r}")
+
+
+@attrs.frozen(eq=False)
+class Html:
+    """Self-contained web page: verdict, tables, charts, and every example side by side.
+
+    Loads nothing from anywhere. Verdict, tables and causes of errors read without scripts; where
+    scripts may run, charts are drawn and examples can be filtered, searched and opened.
+    Examples with more than `max_rows` rows in all, or above `max_mb` megabytes, are sampled from
+    every system and outcome; the numbers rest on all rows.
+    """
+
+    name = "html"
+    extension = "html"
+
+    max_rows: int = attrs.field(default=MAX_ROWS, validator=_check_max_rows)
+    max_mb: float = attrs.field(default=MAX_MB, validator=_check_max_mb)
+
+    def render(self, result: EvalResult) -> str:
+        """The whole page."""
+        if len(result.rows) <= _ROWS_IN_MEMORY:  # a row on disk is decoded once, not once per use
+            result = dataclasses.replace(result, rows=list(result.rows))
+        return render(result, max_rows=self.max_rows, max_mb=self.max_mb)

@@ -8,8 +8,8 @@ from cb_reporters import formats
 from cb_reporters.markup import Markup, join, tag
 from cb_reporters.page.charts import Axis, Charts, Estimate
 from cb_reporters.page.distributions import ScoreSpread
-from cb_reporters.page.overview import datasets_table, figure_number, section_table
-from cb_reporters.page.tables import header, name, number, table
+from cb_reporters.page.overview import datasets_table, section_table
+from cb_reporters.page.tables import name, number, table
 from cb_reporters.view import View
 
 _MOST_OTHERS = 3
@@ -59,30 +59,27 @@ def _bounds(estimate: Estimate, write: formats.Format) -> str:
 def _frontier(charts: Charts, axis: Axis) -> Markup:
     write = _UNITS[axis.unit]
     points = [point for point in charts.points if axis.key in point.costs]
-    head = [header("system", number=False), header(axis.label), header(charts.quality)]
-    body = [
-        tag(
-            "tr",
+    lines = [
+        (
             name(point.system),
             number(_bounds(point.costs[axis.key], write), point.costs[axis.key][0]),
             number(_bounds(point.quality, formats.score), point.quality[0]),
         )
         for point in points
     ]
+    heads = ("system", axis.label, charts.quality)
     caption = (
         "Up and to the left is better; lines are 95% intervals. Filled points are on the front: no "
         "other system is as good for less, or better for as much."
     )
     label = f"{charts.quality} against {axis.label} of {len(points)} systems; the table has it all"
-    return _figure(f"frontier-{axis.key}", label, caption, table(label, head, body))
+    return _figure(f"frontier-{axis.key}", label, caption, table(label, heads, lines))
 
 
 def _families(charts: Charts) -> Markup:
-    head = [header(text, number=False) for text in ("family", "parameter", "system")]
-    head += [header("at"), header(charts.quality)]
-    body = [
-        tag(
-            "tr",
+    heads = ("family", "parameter", "system", "at", charts.quality)
+    lines = [
+        (
             name(family.name),
             tag("td", tag("bdi", family.parameter)),
             tag("td", tag("bdi", system)),
@@ -94,7 +91,7 @@ def _families(charts: Charts) -> Markup:
     ]
     label = f"{charts.quality} of systems that differ in one parameter"
     caption = "Systems that differ in one number only are one curve; bands are 95% intervals."
-    return _figure("families", label, caption, table(label, head, body))
+    return _figure("families", label, caption, table(label, heads, lines, texts=range(3)))
 
 
 def _places(charts: Charts, view: View) -> Iterator[tuple[str, Markup]]:
@@ -156,28 +153,23 @@ def _distributions(spreads: list[ScoreSpread]) -> Iterator[Markup]:
 
 
 def _spread_table(spread: ScoreSpread) -> Markup:
-    head = [header("system", number=False)]
-    head += [header(title) for title, _ in spread.systems[0].figures()]
-    head += [header("scored"), header("missing")]
-    body = []
+    heads = ["system", *(title for title, _ in spread.systems[0].figures()), "scored", "missing"]
+    lines = []
     for one in spread.systems:
-        figures_of = [number(figure_number(v, formats.score), v) for _, v in one.figures()]
-        counts = [number(f"{n:,}", n) for n in (len(one.values), one.missing)]
-        body.append(tag("tr", name(one.system), *figures_of, *counts))
-    return table(f"Figures of {spread.score}", head, body)
+        values = (
+            number(formats.ABSENT if v is None else formats.score(v), v) for _, v in one.figures()
+        )
+        counts = (number(f"{n:,}", n) for n in (len(one.values), one.missing))
+        lines.append((name(one.system), *values, *counts))
+    return table(f"Figures of {spread.score}", heads, lines)
 
 
 def _latency(charts: Charts) -> Markup:
     keys = ("p5", "q1", "median", "q3", "p95")
-    head = [header("system", number=False), *map(header, keys)]
-    body = [
-        tag(
-            "tr",
-            name(one["system"]),
-            *(number(formats.duration(one[key]), one[key]) for key in keys),
-        )
+    lines = [
+        (name(one["system"]), *(number(formats.duration(one[key]), one[key]) for key in keys))
         for one in charts.latency
     ]
     label = "latency of every system"
     caption = "Point: median; bar: the middle half; line: from 5 to 95% of the rows."
-    return _figure("latency", label, caption, table(label, head, body))
+    return _figure("latency", label, caption, table(label, ("system", *keys), lines))

@@ -2,40 +2,149 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeAlias
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import attrs
 
 from cb_reporters.page.index import ERROR, MISSING, SCORED, ExampleIndex
-from cb_reporters.page.query import Found, Query
-from cb_reporters.page.searching import find_places
+from cbcore.boundary import contained
 from cbcore.exceptions import UsageError
-from cbcore.results import EvalResult
+from cbcore.results import EvalResult, Joined, Texts
+from cbcore.store.rows import StoredRows
+
+STATUSES = ("scored", "missing", "error")
+OUTCOMES = ("better", "worse", "same")
+SORTS = ("order", "score", "difference", "tokens", "latency")
+MOST = 500
+"""How many examples one answer may hold."""
+
+_TERMS = re.compile(r'"([^"]+)"|(\S+)')
+
+
+@attrs.frozen(kw_only=True)
+class Query:
+    """Filters, order and page of a list of examples.
+
+    With a `system` its rows decide; without one, an example is found when any of its rows fits.
+    `score` is the score that `low`, `high`, `status`, `outcome` and the order are about.
+    `outcome` compares with the system `against` on the same example, where both have the score.
+    `search` holds words, or phrases in double quotes, that all have to occur in its texts.
+    The order `difference` is that to `against`, or, without a `system`, the distance between the
+    best and the worst; what lacks a value comes last in either direction.
+    `around` asks for the page that holds this example, by its number, in place of `offset`.
+    """
+
+    system: str | None = None
+    against: str | None = None
+    dataset: str | None = None
+    score: str | None = None
+    low: float | None = None
+    high: float | None = None
+    status: str | None = None
+    outcome: str | None = None
+    search: str = ""
+    sort: str = "order"
+    descending: bool = False
+    offset: int = 0
+    limit: int = 100
+    around: int | None = None
+
+    @classmethod
+    def read(cls, parameters: Mapping[str, str]) -> Query:
+        """The query that an address asks; `UsageError` for a value that means nothing.
+
+        Parameters: `system`, `against`, `dataset`, `score`, `min`, `max`, `status` (`scored`,
+        `missing`, `error`), `outcome` (`better`, `worse`, `same`), `q`, `sort` (`order`, `score`,
+        `difference`, `tokens`, `latency`), `desc` (`1`), `offset`, `limit`, `around`. Empty ones
+        do not count, unknown ones are left alone.
+        """
+        given = {name: value for name, value in parameters.items() if value != ""}
+        return cls(
+            system=given.get("system"),
+            against=given.get("against"),
+            dataset=given.get("dataset"),
+            score=given.get("score"),
+            low=_number(given, "min"),
+            high=_number(given, "max"),
+            status=_one_of(given, "status", STATUSES),
+            outcome=_one_of(given, "outcome", OUTCOMES),
+            search=given.get("q", ""),
+            sort=_one_of(given, "sort", SORTS) or "order",
+            descending=given.get("desc") == "1",
+            offset=_count(given, "offset", 0),
+            limit=max(1, min(_count(given, "limit", 100), MOST)),
+            around=_count(given, "around", 0) if "around" in given else None,
+        )
+
+    @property
+    def terms(self) -> list[str]:
+        """The words and phrases that are searched for, in lower case."""
+        found = _TERMS.finditer(self.search)
+        return [(match[1] or match[2]).lower() for match in found]
+
+
+def _number(given: Mapping[str, str], name: str) -> float | None:
+    if name not in given:
+        return None
+    try:
+        value = float(given[name])
+    except ValueError:
+        value = math.nan
+    if math.isnan(value):
+        raise UsageError(f"{name}={given[name]!r} is not a number")
+    return value
+
+
+def _count(given: Mapping[str, str], name: str, default: int) -> int:
+    text = given.get(name)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdigit()) or len(text) > 12:
+        raise UsageError(f"{name}={text!r} is not a whole number")
+    return int(text)
+
+
+def _one_of(given: Mapping[str, str], name: str, allowed: tuple[str, ...]) -> str | None:
+    value = given.get(name)
+    if value is not None and value not in allowed:
+        raise UsageError(f"{name}={value!r} is none of {', '.join(allowed)}")
+    return value
+
+
+# -- answers -------------------------------------------------------------------------------------
+
 
 _STATES = {"scored": SCORED, "missing": MISSING, "error": ERROR}
-
-Search: TypeAlias = Callable[[Sequence[str]], "set[int]"]
-"""Finds the examples in whose texts every one of these terms, in lower case, occurs."""
 
 
 def find(
     index: ExampleIndex,
     query: Query,
     result: EvalResult | None = None,
-    search: Search | None = None,
-) -> Found:
-    """Answer a query. Texts are those of `result`; a `search` may know them by better means.
+    hits: set[int] | None = None,
+) -> dict[str, Any]:
+    """One page of the examples that a query finds, as JSON data, and how many there are in all.
 
-    `UsageError` for a system, dataset or score that the rows do not have.
+    Texts are those of `result`. `hits` are the examples that `search` found, if it was asked.
+    Raises `UsageError` for a system, dataset or score that the rows do not have.
     """
     _check(index, query)
-    fitting = _Fitting.of(index, query)
-    found: Iterable[int] = fitting.examples()
-    if query.terms:
-        hits = (search or Scan(index, result))(query.terms)
-        found = (example for example in found if example in hits)
-    ordered = _ordered(index, list(found), query)
+    if query.terms and hits is None:
+        hits = search(index, result, query.terms)
+    dataset = None if query.dataset is None else index.datasets[query.dataset]
+    asked = (query.system, query.status, query.outcome, query.low, query.high)
+    about_rows = any(value is not None for value in asked)
+    found = [
+        example
+        for example, (of, _, _) in enumerate(index.keys)
+        if dataset in (None, of)
+        and (hits is None or example in hits)
+        and (not about_rows or _fits(index, example, query))
+    ]
+    ordered = _ordered(index, found, query)
     offset = query.offset
     if query.around is not None and query.around in ordered:
         place = ordered.index(query.around)
@@ -43,7 +152,7 @@ def find(
     page = ordered[offset : offset + query.limit]
     texts = None if result is None else result.texts
     lines = [index.line(example, query.score, texts) for example in page]
-    return Found(len(ordered), offset, lines)
+    return {"total": len(ordered), "offset": offset, "examples": lines}
 
 
 def _check(index: ExampleIndex, query: Query) -> None:
@@ -60,62 +169,38 @@ def _check(index: ExampleIndex, query: Query) -> None:
         raise UsageError(f"outcome={query.outcome!r} needs 'against', the system to compare to")
 
 
-@attrs.frozen
-class _Fitting:
-    """Which examples pass the filters; names of the query are numbers of the index here."""
+def _rows_of(index: ExampleIndex, example: int, query: Query) -> tuple[list[int], int | None]:
+    """The rows that a query is about, and the row that they are compared with."""
+    rows = index.rows_by_system(example)
+    against = rows.get(index.systems.get(query.against or "", -1))
+    if query.system is not None:
+        rows = {n: row for n, row in rows.items() if n == index.systems[query.system]}
+    return list(rows.values()), against
 
-    index: ExampleIndex
-    query: Query
-    score: str | None
-    system: int | None
-    against: int | None
-    dataset: int | None
 
-    @classmethod
-    def of(cls, index: ExampleIndex, query: Query) -> _Fitting:
-        return cls(
-            index=index,
-            query=query,
-            score=query.score or index.main_score,
-            system=None if query.system is None else index.systems[query.system],
-            against=None if query.against is None else index.systems[query.against],
-            dataset=None if query.dataset is None else index.datasets[query.dataset],
-        )
+def _fits(index: ExampleIndex, example: int, query: Query) -> bool:
+    """Whether any row that the query is about passes its filters."""
+    score = query.score or index.main_score
+    rows, against = _rows_of(index, example, query)
+    theirs = None if against is None else index.value(against, score)
+    return any(_row_fits(index, row, query, score, theirs) for row in rows)
 
-    def examples(self) -> Iterator[int]:
-        query = self.query
-        asked = (query.system, query.status, query.outcome, query.low, query.high)
-        about_rows = any(value is not None for value in asked)
-        for example, (dataset, _, _) in enumerate(self.index.keys):
-            if self.dataset in (None, dataset) and (not about_rows or self._fits(example)):
-                yield example
 
-    def _fits(self, example: int) -> bool:
-        rows = self.index.rows_by_system(example)
-        other = rows.get(-1 if self.against is None else self.against)
-        theirs = None if other is None else self.index.value(other, self.score)
-        return any(
-            self._row_fits(position, theirs)
-            for system, position in rows.items()
-            if self.system in (None, system)
-        )
-
-    def _row_fits(self, position: int, theirs: float | None) -> bool:
-        query, value = self.query, self.index.value(position, self.score)
-        state = self.index.state(position, self.score)
-        if query.status is not None and state != _STATES[query.status]:
-            return False
-        if query.low is not None and (value is None or value < query.low):
-            return False
-        if query.high is not None and (value is None or value > query.high):
-            return False
-        if query.outcome is None:
-            return True
-        if value is None or theirs is None:
-            return False
-        return query.outcome == (
-            "same" if value == theirs else "better" if value > theirs else "worse"
-        )
+def _row_fits(
+    index: ExampleIndex, row: int, query: Query, score: str | None, theirs: float | None
+) -> bool:
+    value = index.value(row, score)
+    if query.status is not None and index.state(row, score) != _STATES[query.status]:
+        return False
+    if query.low is not None and (value is None or value < query.low):
+        return False
+    if query.high is not None and (value is None or value > query.high):
+        return False
+    if query.outcome is None:
+        return True
+    if value is None or theirs is None:
+        return False
+    return query.outcome == ("same" if value == theirs else "better" if value > theirs else "worse")
 
 
 def _ordered(index: ExampleIndex, examples: list[int], query: Query) -> list[int]:
@@ -134,16 +219,12 @@ def _ordered(index: ExampleIndex, examples: list[int], query: Query) -> list[int
 def _sorted_by(index: ExampleIndex, example: int, query: Query) -> float | None:
     """The mean over the rows that are asked about, or the difference; None without a value."""
     score = query.score or index.main_score
-    rows = index.rows_by_system(example)
-    against = rows.get(index.systems.get(query.against or "", -1))
-    if query.system is not None:
-        mine = rows.get(index.systems[query.system])
-        rows = {} if mine is None else {index.systems[query.system]: mine}
+    rows, against = _rows_of(index, example, query)
     if query.sort in ("score", "difference"):
-        values = [index.value(position, score) for position in rows.values()]
+        values = [index.value(row, score) for row in rows]
     else:
         column = index.output_tokens if query.sort == "tokens" else index.latency
-        values = [None if index.errored[p] else float(column[p]) for p in rows.values()]
+        values = [None if index.errored[row] else float(column[row]) for row in rows]
     present = [value for value in values if value is not None]
     if not present:
         return None
@@ -155,20 +236,101 @@ def _sorted_by(index: ExampleIndex, example: int, query: Query) -> float | None:
     return None if theirs is None else present[0] - theirs
 
 
-@attrs.frozen
-class Scan:
-    """A search in the texts of every example: its own, and those of its outputs and rows."""
-
-    index: ExampleIndex
-    result: EvalResult | None
-
-    def __call__(self, terms: Sequence[str]) -> set[int]:
-        return set.intersection(*map(self._find_examples, terms))
-
-    def _find_examples(self, term: str) -> set[int]:
-        places = set() if self.result is None else set(find_places(self.result, term))
-        return {
+def search(index: ExampleIndex, result: EvalResult | None, terms: Sequence[str]) -> set[int]:
+    """The examples of which the texts, those of outputs and rows included, have all terms."""
+    found = set(range(len(index.keys)))
+    for term in terms:
+        places = set() if result is None else set(find_places(result, term))
+        found &= {
             example
-            for example, positions in enumerate(self.index.rows_of)
-            if any(self.index.where(position) in places for position in positions)
+            for example in found
+            if any(index.where(position) in places for position in index.rows_of[example])
         }
+    return found
+
+
+_ROWS = """SELECT r.position, r.example_key, e.content, e.checksum, o.output, o.checksum,
+  r.metadata, r.missing, r.response, r.error, r.example_id
+FROM rows r LEFT JOIN examples e ON e.example_key = r.example_key
+LEFT JOIN outputs o ON o.system_key = r.system_key AND o.example_key = r.example_key
+  AND o.repeat = r.repeat AND o.output_key = r.output_key
+WHERE r.run_id=? AND r.system=?"""
+_LONG_TEXTS = "SELECT text_key FROM texts WHERE instr(lower(content), ?)"
+_REFERENCE = re.compile(r'"\$text":"([^"]+)"')
+
+
+def find_places(result: EvalResult, term: str) -> Iterator[int]:
+    """The places of the rows of which the example, the output or the row itself has a term.
+
+    The term is in lower case. Names of fields are not searched.
+    """
+    texts = result.texts
+    if isinstance(texts, Joined):
+        yield from _find_in_store(texts.parts, term)
+        return
+    for place, row in enumerate(result.rows):
+        kept = Texts() if texts is None else texts[place]
+        own = (row.metadata, row.missing, row.response, row.error, str(row.example_id))
+        if _has((kept.example, kept.output, *own), term):
+            yield place
+
+
+def _find_in_store(parts: Sequence[Any], term: str) -> Iterator[int]:
+    needle = _find_needle(term)
+    long_texts: dict[str, set[str]] = {}  # of each run
+    known: dict[tuple[str, str], bool] = {}  # whether an example has the term
+    start = 0
+    for part in parts:
+        run, reader = part.run_id, part.reader
+        if run not in long_texts:
+            long_texts[run] = {key for (key,) in reader.query(_LONG_TEXTS, (needle,))}
+
+        def may_have(text: str | None, keys: set[str] = long_texts[run]) -> bool:
+            return text is not None and (
+                needle in text.lower() or not keys.isdisjoint(_REFERENCE.findall(text))
+            )
+
+        for place, values in enumerate(part.select(_ROWS, 0, len(part)), start):
+            _, key, content, content_sum, output, output_sum, *own = values
+            if (run, key) not in known:
+                has_it = may_have(content) and _has(reader.read(content, content_sum), term)
+                known[run, key] = has_it
+            if (
+                known[run, key]
+                or (may_have(output) and _has(reader.read(output, output_sum), term))
+                or (any(map(may_have, own)) and _has(_decode_row(part, *own), term))
+            ):
+                yield place
+        start += len(part)
+
+
+def _decode_row(
+    part: StoredRows, metadata: str, missing: str, response: str | None, *own: str | None
+) -> Sequence[Any]:
+    """The texts of a row, as far as they are not damaged."""
+    with contained():
+        is_long = response is not None and response[:1] == "{"
+        whole = part.reader.decode(response) if response is not None and is_long else response
+        return [part.reader.decode(metadata), part.reader.decode(missing), whole, *own]
+    return own
+
+
+def _has(value: Any, term: str) -> bool:
+    """Whether a text in plain data has a term in it."""
+    if isinstance(value, str):
+        return term in value.lower()
+    if isinstance(value, Mapping):
+        value = value.values()
+    elif not isinstance(value, list | tuple):
+        return False
+    return any(_has(part, term) for part in value)
+
+
+def _find_needle(term: str) -> str:
+    """The longest part of a term, in lower case, that is written in JSON as it is.
+
+    Quotes and control characters are escaped in JSON, and SQLite lowers ASCII letters only.
+    """
+    is_cased = not term.isascii() and term.upper() != term.lower()
+    runs = re.findall(r"[ !#-\[\]-~]+" if is_cased else r'[^"\\\x00-\x1f\x7f]+', term.lower())
+    return max(runs, key=len, default="")

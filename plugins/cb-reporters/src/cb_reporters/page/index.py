@@ -11,7 +11,7 @@ from cb_reporters.page.reading import line_of
 from cbcore.results import EvalResult, EvalRow, Texts
 
 SCORED, MISSING, ERROR = 0, 1, 2
-"""What can be said of a row with regard to a score."""
+"""The states of a row with regard to a score."""
 
 
 class ExampleIndex:

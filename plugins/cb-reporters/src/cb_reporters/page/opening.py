@@ -40,7 +40,7 @@ def open_example(result: EvalResult, index: ExampleIndex, example: int) -> dict[
 def open_examples(
     result: EvalResult, index: ExampleIndex, examples: Sequence[int]
 ) -> Iterator[dict[str, Any]]:
-    """As `open_example`. Each row is read once, and neighbors together."""
+    """Several examples like `open_example`. Each row is read once, and neighbors together."""
     step = max(1, _AT_ONCE // max(1, len(index.systems)))
     for start in range(0, len(examples), step):
         places = {

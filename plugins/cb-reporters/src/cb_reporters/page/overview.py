@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cb_reporters import formats
 from cb_reporters.markup import Markup, join, tag
-from cb_reporters.page.tables import cell, header, name, systems_table, table
+from cb_reporters.page.tables import cell, name, systems_table, table
 from cb_reporters.view import View
 from cbcore.results import EvalResult
 
@@ -66,7 +65,7 @@ def verdict_section(result: EvalResult, view: View) -> Markup | None:
 
 
 def _alone(result: EvalResult, view: View) -> list[Markup | str]:
-    """What can be said of a single system; nothing where there are several, or no score."""
+    """The statement on a single system; empty for several systems, or without a score."""
     quality = view.first("mean_score")
     if quality is None or quality.values[0] is None or len(view.systems) != 1:
         return []
@@ -94,7 +93,7 @@ def _verdict(verdict: Verdict, widest: float) -> Markup:
 
 
 def _label(verdict: Verdict) -> str:
-    if verdict.outcome == "undecided" and not verdict.is_tested:
+    if verdict.outcome == "undecided" and verdict.p_value is None:
         return "too few to test"
     return _OUTCOMES[verdict.outcome]
 
@@ -104,7 +103,7 @@ def _has_bar(verdict: Verdict) -> bool:
 
 
 def _bar(verdict: Verdict, widest: float) -> Markup:
-    """What is kept, drawn; the sentence beside it says the same. Empty without a comparison."""
+    """The share of quality that is kept, as a bar. Empty without a comparison."""
     if not _has_bar(verdict):
         return tag("svg", viewBox=f"0 0 {_BAR} 18", class_="bar", aria_hidden="true")
 
@@ -160,16 +159,11 @@ def _details(view: View) -> Markup | None:
 
 def datasets_table(view: View) -> Markup:
     """The quality of each system on each dataset."""
-    head = (header("dataset", number=False), *(header(system) for system in view.systems))
-    body = (
-        tag(
-            "tr",
-            name(column.header),
-            *(cell(column, i) for i in range(len(view.systems))),
-        )
+    lines = (
+        (name(column.header), *(cell(column, i) for i in range(len(view.systems))))
         for column in view.datasets
     )
-    return table("Quality by dataset", head, body)
+    return table("Quality by dataset", ("dataset", *view.systems), lines)
 
 
 def section_table(section: SectionView) -> Markup:
@@ -179,21 +173,18 @@ def section_table(section: SectionView) -> Markup:
         told = f"{told} Brackets: 95% interval."
     if section.one_system:
         section = section.beside()
-    head = [header(section.header, number=False)]
-    head += [
-        header(text, number=i >= section.n_described) for i, text in enumerate(section.headers)
-    ]
-    body = (_section_line(line, section) for line in section.lines)
+    heads = (section.header, *section.headers)
+    lines = (_section_line(line, section) for line in section.lines)
     # Sorting would tear members from their groups, so these lines stay as they are.
     return join(
-        table(section.title, head, body, kind="section"),
+        table(section.title, heads, lines, texts=range(1 + section.n_described), kind="section"),
         tag("p", told, class_="caption") if section.n_described else None,
         _meanings(section.legend),
     )
 
 
 def _meanings(told: Sequence[tuple[str, str]]) -> Markup | None:
-    """What columns mean, below their table."""
+    """The meanings of columns, below their table."""
     if not told:
         return None
     meanings = (
@@ -203,11 +194,10 @@ def _meanings(told: Sequence[tuple[str, str]]) -> Markup | None:
     return tag("dl", *meanings, class_="meanings")
 
 
-def _section_line(line: SectionLine, section: SectionView) -> Markup:
+def _section_line(line: SectionLine, section: SectionView) -> list[Markup]:
     indent = f"depth-{min(line.depth, _DEEPEST)}"
     text = tag("strong", line.name) if line.group else line.name
     label = tag("bdi", text) if line.named else None
-    cells: Sequence[Markup]
     if line.note:
         cells = [tag("td", line.note, class_="text", colspan=str(len(section.headers)))]
     else:
@@ -222,9 +212,4 @@ def _section_line(line: SectionLine, section: SectionView) -> Markup:
             )
             for i, (text, interval) in enumerate(zip(line.cells, intervals, strict=True))
         ]
-    return tag("tr", tag("th", label, scope="row", class_=indent), *cells)
-
-
-def figure_number(value: float | None, write: formats.Format) -> str:
-    """A number as its kind is written; the sign for none where there is none."""
-    return formats.ABSENT if value is None else write(value)
+    return [tag("th", label, scope="row", class_=indent), *cells]

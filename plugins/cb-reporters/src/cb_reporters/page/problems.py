@@ -1,4 +1,4 @@
-"""What went wrong, by cause: rows that failed, and scores that could not be given."""
+"""Rows that failed and scores that are missing, by cause."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 from cb_reporters.markup import Markup, join, tag
-from cb_reporters.page.tables import header, number, table
+from cb_reporters.page.tables import number, table
 from cbcore.results.causes import Cause
 
 _MOST = 20
@@ -51,19 +51,16 @@ def missing_section(
 
 def _table(label: str, causes: Sequence[Cause]) -> Markup:
     with_score = any(cause.score for cause in causes)
-    head = [
-        header("rows"),
-        *([header("score", number=False)] if with_score else []),
-        header("reason", number=False),
-        header("systems", number=False),
-        header("for example", number=False),
-    ]
-    body = [_line(cause, with_score) for cause in causes[:_MOST]]
+    heads = ("rows", *(["score"] if with_score else []), "reason", "systems", "for example")
+    lines = [_line(cause, with_score) for cause in causes[:_MOST]]
     more = f"{len(causes) - _MOST:,} more causes." if len(causes) > _MOST else None
-    return join(table(label, head, body), tag("p", more, class_="caption") if more else None)
+    return join(
+        table(label, heads, lines, texts=range(1, len(heads))),
+        tag("p", more, class_="caption") if more else None,
+    )
 
 
-def _line(cause: Cause, with_score: bool) -> Markup:
+def _line(cause: Cause, with_score: bool) -> list[Markup]:
     reason = cause.reason
     cut = f" … {len(reason) - _LONGEST:,} more characters" if len(reason) > _LONGEST else ""
     systems = ", ".join(
@@ -78,14 +75,13 @@ def _line(cause: Cause, with_score: bool) -> Markup:
         "score": cause.score,
     }
     link = "#" + urlencode({key: _plain(v) for key, v in address.items() if v != ""})
-    return tag(
-        "tr",
+    return [
         number(f"{cause.count:,}", cause.count),
-        tag("td", tag("bdi", cause.score)) if with_score else None,
+        *([tag("td", tag("bdi", cause.score))] if with_score else []),
         tag("td", tag("span", reason[:_LONGEST] + cut, dir="auto"), class_="text reason"),
         tag("td", tag("bdi", systems), class_="text"),
         tag("td", tag("a", tag("bdi", str(cause.example_id)), href=link), class_="id"),
-    )
+    ]
 
 
 def _plain(value: object) -> str:

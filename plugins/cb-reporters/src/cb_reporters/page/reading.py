@@ -1,4 +1,4 @@
-"""What is what in an example: question, gold answers, context, evidence. Fields have usual names."""
+"""The question, gold answers, context and evidence of an example, found by the usual field names."""
 
 from __future__ import annotations
 

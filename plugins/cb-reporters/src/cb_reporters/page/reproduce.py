@@ -1,4 +1,4 @@
-"""How the numbers came about, and how to get them again: chains spelt out, versions, a command."""
+"""How the numbers came about, and how to get them again: chains format_component out, versions, a command."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import contextlib
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import attrs
 
+from cb_reporters import formats
+from cb_reporters.markup import Markup, join, tag
+from cb_reporters.page.tables import table
 from cb_reporters.view import components
 from cbcore.exceptions import SpecError
 from cbcore.json_data import to_json_safe
 from cbcore.results import EvalResult
 from cbcore.settings import RunSettings
-from cbcore.settings.options import options_of
 from cbcore.specs import Spec
 
 _KINDS = {
@@ -36,21 +38,11 @@ _ASKED = {
     "executors": "--executor",
 }
 _ALL_OR_NONE = ("evaluators", "metrics")
-"""What is chosen as a whole where none is named: one that is named leaves the others out."""
+"""The kinds that are chosen as a whole: naming one component leaves the others out."""
 _GIVEN_IN_PYTHON = "given in Python"
 
 
-class Used(NamedTuple):
-    """A component of the run: what it is, spelt out with every parameter, and whose."""
-
-    kind: str
-    name: str
-    spelt: str
-    source: str
-    digest: str
-
-
-def used_in(result: EvalResult, scores: set[str]) -> list[Used]:
+def list_used(result: EvalResult, scores: set[str]) -> list[dict[str, str]]:
     """Every component that took part: gave something, by what the result says or its rows show.
 
     Of evaluators, those with one of the `scores` of the rows. Last come options of plugins.
@@ -69,25 +61,25 @@ def _has_scored(record: Mapping[str, Any], scores: set[str]) -> bool:
     return not isinstance(emits, list | tuple) or bool(scores & set(map(str, emits)))
 
 
-def _used(kind: str, record: Mapping[str, Any]) -> Used:
+def _used(kind: str, record: Mapping[str, Any]) -> dict[str, str]:
     stages = record.get("stages") or [record]
     sources = dict.fromkeys(
         f"{stage.get('plugin') or ''} {stage.get('version') or ''}".strip() for stage in stages
     )
-    return Used(
-        kind=kind,
-        name=str(record.get("name") or ""),
-        spelt=spelt(record),
-        source=", ".join(filter(None, sources)),
-        digest=str(record.get("digest") or "")[:12],
-    )
+    return {
+        "kind": kind,
+        "name": str(record.get("name") or ""),
+        "component": format_component(record),
+        "from": ", ".join(filter(None, sources)),
+        "digest": str(record.get("digest") or "")[:12],
+    }
 
 
-def spelt(record: Mapping[str, Any]) -> str:
+def format_component(record: Mapping[str, Any]) -> str:
     """A component with all its parameters, as one would ask for it; a chain by its stages."""
     stages = record.get("stages")
     if stages:
-        return " | ".join(spelt(stage) for stage in stages)
+        return " | ".join(format_component(stage) for stage in stages)
     params = record.get("params")
     given = dict(params) if isinstance(params, Mapping) else {}
     name = str(record.get("component") or record.get("name") or "")
@@ -150,7 +142,9 @@ def _specs(config: Mapping[str, Any], kind: str) -> Iterator[str]:
     records = components(config, kind)
     asked = [_spec(record) for record in records]
     if kind in _ALL_OR_NONE and any(asked):
-        asked = [spec or spelt(record) for spec, record in zip(asked, records, strict=True)]
+        asked = [
+            spec or format_component(record) for spec, record in zip(asked, records, strict=True)
+        ]
     usual = _defaults().get(kind.removesuffix("s"))
     yield from (spec for spec in asked if spec is not None and spec != usual)
 
@@ -161,18 +155,22 @@ def _spec(record: Mapping[str, Any]) -> str | None:
 
 
 def _sweep(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a record says of the sweep that it is a point of; empty for others."""
+    """The sweep that a record is a point of; empty for other records."""
     sweep = record.get("sweep")
     return sweep if isinstance(sweep, Mapping) else {}
 
 
 def _settings(config: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Every setting that has a flag and is not at its default: its name, the flag and its value."""
-    flags = _flags()
+    defaults = _defaults()
     for name, value in dict(config.get("settings") or {}).items():
-        flag, usual = flags.get(name, (f"--{name.replace('_', '-')}", None))
-        if value is None or value is False or value == usual:
+        if value is None or value is False or value == defaults.get(name):
             continue
+        word = name
+        if name in defaults:  # its flag names one value, and no unit; that of a plugin is the name
+            is_many = isinstance(value, Mapping | list | tuple)
+            word = name.removesuffix("s" if is_many else "_s")
+        flag = f"--{word.replace('_', '-')}"
         if isinstance(value, Mapping):
             yield from ((name, (flag, f"{key}={one}")) for key, one in value.items())
         elif isinstance(value, list | tuple):
@@ -194,22 +192,12 @@ def _spec_text(value: Any) -> str:
     return str(value)
 
 
-def _flags() -> dict[str, tuple[str, Any]]:
-    """The flag and the default of each setting of the core; a plugin's flag is named like it."""
-    defaults = _defaults()
-    return {
-        name: (option.flags[-1], defaults[name])
-        for name, option in options_of(RunSettings).items()
-        if option.flags
-    }
-
-
 def _defaults() -> dict[str, Any]:
     return {field.name: field.default for field in attrs.fields(RunSettings)}
 
 
 def environment_of(config: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
-    """What else there is to know of a run: its id, when, with which version."""
+    """The id of a run, its start, and the version of the core."""
     facts = (
         ("run", config.get("run_id")),
         ("started", config.get("started")),
@@ -223,3 +211,52 @@ def _filter(wanted: Any) -> str:
     if not isinstance(wanted, Mapping):
         return ""
     return ", ".join(f"{name}={value}" for name, value in wanted.items())
+
+
+def reproduce_section(result: EvalResult, scores: set[str]) -> Markup | None:
+    """Facts, the command, and every component format_component out; nothing that is not there."""
+    facts = environment_of(result.config)
+    used = list_used(result, scores)
+    if not facts and not used:
+        return None
+    settings = [
+        tag("div", tag("dt", label), tag("dd", tag("bdi", formats.moment(text))))
+        for label, text in facts
+    ]
+    return join(
+        tag("h2", "Reproduce"),
+        tag("dl", *settings, class_="facts small") if settings else None,
+        *(_command_section(result, *told) for told in commands_of(result.config) if used),
+        _components_table(used) if used else None,
+    )
+
+
+def _command_section(result: EvalResult, run_id: str, command: str | None) -> Markup:
+    """How the run is made again; where there are several, with which of them it is."""
+    whose = tag("p", "Run ", tag("bdi", run_id), class_="caption") if run_id else None
+    if command is None:
+        return join(whose, tag("p", _without_command_section(result), class_="caption"))
+    label = f"Command of {run_id}" if run_id else "Command"
+    return join(whose, tag("pre", tag("code", command), tabindex="0", aria_label=label))
+
+
+def _without_command_section(result: EvalResult) -> str:
+    whose = "systems" if len(result.systems) != 1 else "system"
+    return (
+        f"The {whose} or the data were objects of a program: run that program again for the same."
+    )
+
+
+def _components_table(used: list[dict[str, str]]) -> Markup:
+    shown = [title for title in used[0] if any(one[title] for one in used)]
+    lines = [[_component_cell(title, one[title]) for title in shown] for one in used]
+    return table("Components", shown, lines, texts=range(len(shown)), kind="sortable components")
+
+
+def _component_cell(title: str, text: str) -> Markup:
+    if title == "name":
+        return tag("th", tag("bdi", text), scope="row")
+    if title in ("component", "digest"):
+        kind = "text" if title == "component" else "digest"
+        return tag("td", tag("code", text, dir="ltr"), class_=kind)
+    return tag("td", tag("bdi", text))

@@ -16,7 +16,7 @@ _AT_ONCE = 512
 
 
 class Survey:
-    """What is known of the rows of a result that were read.
+    """Counts, causes of failures and an index of the rows of a result that were read.
 
     `unscored` counts, by dataset, those that lack the main score for no reason of their own:
     nothing that gives it was asked about them.
@@ -110,15 +110,15 @@ class Survey:
             self._without_cost.add(row.system)
 
     def counts(self) -> dict[str, Counts]:
-        """As `EvalResult.counts` of the main score."""
+        """The counts of the main score, like `EvalResult.counts`."""
         return {system: Counts(*numbers) for system, numbers in self._counts.items()}
 
     def causes(self) -> list[Cause]:
-        """As `causes_of`."""
+        """The causes of failures, like `causes_of`."""
         return self._causes.group()
 
     def mean_costs(self) -> dict[str, float]:
-        """What an example costs, of the systems all of whose rows tell it."""
+        """The mean cost of an example, for systems whose rows all have a cost."""
         return {
             system: math.fsum(costs) / len(costs)
             for system, costs in self._costs.items()
@@ -128,7 +128,4 @@ class Survey:
 
 def _parts(result: EvalResult) -> dict[str, Sequence[EvalRow]]:
     """The rows that stand together, by their system; those that do not by no name."""
-    rows = result.rows
-    if isinstance(rows, RowsBySystem):
-        return {part[0].system: part for part in rows.parts if part}
-    return {"": rows}
+    return result.rows_by_system() if isinstance(result.rows, RowsBySystem) else {"": result.rows}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from cb_reporters.formats import ABSENT
 from cb_reporters.markup import Markup, join, tag
@@ -10,16 +10,24 @@ from cb_reporters.view import Column
 
 
 def table(
-    label: str, head: Sequence[Markup], body: Iterable[Markup], *, kind: str = "sortable"
+    label: str,
+    heads: Sequence[str],
+    lines: Iterable[Iterable[Markup]],
+    *,
+    texts: Collection[int] = (0,),
+    kind: str = "sortable",
 ) -> Markup:
-    """A table in a region of its own, which scrolls where it is too wide."""
+    """A table in a region of its own, which scrolls if it is too wide.
+
+    The columns at the places in `texts` have texts, the others numbers.
+    """
+    head = (
+        tag("th", tag("bdi", text), scope="col", class_="num" if i not in texts else None)
+        for i, text in enumerate(heads)
+    )
+    body = (tag("tr", *cells) for cells in lines)
     inner = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *body), class_=kind)
     return tag("div", inner, class_="scroll", tabindex="0", role="region", aria_label=label)
-
-
-def header(text: str, *, number: bool = True) -> Markup:
-    """The head of a column."""
-    return tag("th", tag("bdi", text), scope="col", class_="num" if number else None)
 
 
 def name(text: str) -> Markup:
@@ -36,12 +44,8 @@ def number(text: str, value: float | None) -> Markup:
 
 def systems_table(label: str, systems: Sequence[str], columns: Sequence[Column]) -> Markup:
     """One row for each system."""
-    head = (header("system", number=False), *(header(column.header) for column in columns))
-    body = (
-        tag("tr", name(system), *(cell(column, i) for column in columns))
-        for i, system in enumerate(systems)
-    )
-    return table(label, head, body)
+    lines = ((name(s), *(cell(column, i) for column in columns)) for i, s in enumerate(systems))
+    return table(label, ("system", *(column.header for column in columns)), lines)
 
 
 def cell(column: Column, i: int) -> Markup:

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, parse_qsl, quote, unquote
 import attrs
 
 from cb_reporters.server import listing
-from cb_reporters.server.joining import joined
+from cb_reporters.server.joining import join_results
 from cb_reporters.server.sources import Source
 from cb_reporters.server.viewing import Viewed, Views
 from cbcore.exceptions import CBError, UsageError
@@ -26,7 +26,7 @@ _PAGE_POLICY = "frame-ancestors 'none'; base-uri 'none'"
 
 @attrs.frozen
 class Answer:
-    """What is sent back."""
+    """The answer to a request."""
 
     body: str
     kind: str = HTML
@@ -113,7 +113,7 @@ class Site:
             first, second = (
                 self.source.open(run, is_summed_up=is_summed_up) for run in (one, other)
             )
-            return joined(first, second, _short(one, other), is_summed_up=is_summed_up)
+            return join_results(first, second, _short(one, other), is_summed_up=is_summed_up)
 
         def state() -> tuple[str, bool]:
             (first, is_live), (second, is_live_too) = self._version(one), self._version(other)

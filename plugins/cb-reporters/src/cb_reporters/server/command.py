@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cbcore.cli.kit import Settings, cache_option, echo, pass_settings, shared_options
+from cbcore.cli.kit import cache_option, echo, shared_options
 
 if TYPE_CHECKING:
     from cb_reporters.server.serving import Server
@@ -28,10 +28,7 @@ _MOST_LEFT_OUT = 5
 )
 @click.option("--no-browser", is_flag=True, help="Only print the address.")
 @shared_options
-@pass_settings
-def command(
-    settings: Settings, /, run: str | None, cache_dir: str, port: int, no_browser: bool
-) -> None:
+def command(run: str | None, cache_dir: str, port: int, no_browser: bool) -> None:
     """Serve saved runs, or results in files, to a browser on this machine.
 
     Without an argument, all runs of --cache-dir are listed. RUN (an id or its beginning, `latest`,
@@ -43,7 +40,6 @@ def command(
     """
     from cb_reporters.server.serving import Server
 
-    settings.configure_logging()
     source, opened = _find_source(run, cache_dir)
     with _bound(Server, source, port) as server:
         address = server.guard.address + opened

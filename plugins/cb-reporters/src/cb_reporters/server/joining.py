@@ -10,14 +10,14 @@ import attrs
 
 from cbcore import metrics_of
 from cbcore.exceptions import ResultError
-from cbcore.results import EvalResult, EvalRow, RowsBySystem, Texts
-from cbcore.store.rows import JoinedRows, StoredRows, StoredTexts
+from cbcore.results import EvalResult, EvalRow, Joined, RowsBySystem, Texts
+from cbcore.store.rows import StoredRows, StoredTexts
 
 _MOST_ROWS = 200_000
 """Of both runs, for which metrics are asked again."""
 
 
-def joined(
+def join_results(
     first: EvalResult, second: EvalResult, names: tuple[str, str], *, is_summed_up: bool = True
 ) -> EvalResult:
     """All rows of both, the systems of each called by its run's name as well.
@@ -32,12 +32,8 @@ def joined(
         {system: f"{system} ({name})" for system in result.systems}
         for result, name in zip(results, names, strict=True)
     ]
-    grouped = [_by_system(result) for result in results]
-    parts = {
-        new[system]: rows
-        for of_run, new in zip(grouped, renamed, strict=True)
-        for system, rows in of_run.items()
-    }
+    grouped = _merged([result.rows_by_system() for result in results], renamed)
+    parts: dict[str, Sequence[EvalRow]] = {system: rows for system, rows in grouped.items() if rows}
     summary = _merged([result.summary for result in results], renamed)
     estimates = _merged([result.estimates for result in results], renamed)
     metrics = _metrics(first, second) if is_summed_up else []
@@ -45,7 +41,7 @@ def joined(
     for kind in ("systems", "datasets", "evaluators"):
         config[kind] = _records(first, second, kind, renamed)
     found = EvalResult(
-        rows=JoinedRows([_Renamed(rows, system) for system, rows in parts.items()]),
+        rows=RowsBySystem([_Renamed(rows, system) for system, rows in parts.items()]),
         timing=_merged([result.timing for result in results], renamed),
         config=config,
         metrics=metrics,
@@ -94,7 +90,7 @@ def _merged(found: list[Any], renamed: list[dict[str, str]]) -> dict[str, Any]:
 def _records(
     first: EvalResult, second: EvalResult, kind: str, renamed: list[dict[str, str]]
 ) -> list[Any]:
-    """What both record of their components, those of systems by their new names, each once."""
+    """The component records of both, each once, those of systems with their new names."""
     found: list[Any] = []
     for result, new in zip((first, second), renamed, strict=True):
         recorded: Any = result.config.get(kind)
@@ -107,13 +103,6 @@ def _records(
                 found = [one for one in found if one != {**active, "idle": True}]
                 found.append(known)
     return found
-
-
-def _by_system(result: EvalResult) -> dict[str, Sequence[EvalRow]]:
-    """The rows of each system; those of a store stay there until they are read."""
-    if isinstance(result.rows, RowsBySystem):
-        return {part[0].system: part for part in result.rows.parts if part}
-    return {system: rows for system, rows in result.rows_by_system().items() if rows}
 
 
 @attrs.frozen(eq=False)
@@ -143,7 +132,7 @@ def _join_texts(results: Sequence[EvalResult]) -> Sequence[Texts] | None:
         return None
     parts = [part for result in results for part in getattr(result.rows, "parts", ())]
     if stored := [part for part in parts if isinstance(part, StoredRows)]:
-        return StoredTexts(stored)
+        return Joined([StoredTexts(part.reader, part.run_id, part.system) for part in stored])
     found = []
     for result in results:
         by_system: dict[str, list[Texts]] = {system: [] for system in result.systems}

@@ -2,54 +2,23 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterable, Sequence
 from html import escape
+from pathlib import Path
 from urllib.parse import quote
 
 from cb_reporters import formats
+from cb_reporters.markup import digest_source
 from cb_reporters.server.sources import Entry
 from cbcore.texts import visible
 
-_STYLE = """
-:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif;
-        --page: #fbfbfa; --raised: #fff; --ink: #171b20; --soft: #56606b; --line: #e2e5e8;
-        --accent: #0b6b61; --on-accent: #fff; --alert: #a3281c; }
-@media (prefers-color-scheme: dark) {
-  :root { --page: #111417; --raised: #181b1f; --ink: #e8eaed; --soft: #a3acb7; --line: #2a2f35;
-          --accent: #62d0c2; --on-accent: #06211e; --alert: #ff9f94; } }
-body { max-width: 72rem; margin: 0 auto; padding: 1.5rem 1rem; background: var(--page);
-       color: var(--ink); }
-h1 { font-size: 1.6rem; }
-a { color: var(--accent); }
-ul { list-style: none; padding: 0; background: var(--raised); border: 1px solid var(--line);
-     border-radius: 6px; }
-ul:empty { display: none; }
-li { display: grid; grid-template-columns: auto 1fr; gap: 0 .8rem; padding: .8rem 1rem; }
-li + li { border-top: 1px solid var(--line); }
-li p { margin: .2rem 0 0; grid-column: 2; overflow-wrap: anywhere; }
-li a { font-weight: 600; overflow-wrap: anywhere; }
-input { accent-color: var(--accent); width: 1.1rem; height: 1.1rem; margin-top: .25rem; }
-.faint { color: var(--soft); font-size: .9rem; }
-.running { color: var(--accent); font-weight: 600; }
-.failed, .interrupted, .crashed { color: var(--alert); font-weight: 600; }
-button { font: inherit; font-weight: 600; padding: .4rem 1rem; border: 0; border-radius: 6px;
-         background: var(--accent); color: var(--on-accent); cursor: pointer; }
-"""
+_STYLE = Path(__file__).with_name("listing.css").read_text("utf-8")
 
-_POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        f"style-src 'sha256-{base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()}'",
-        "form-action 'self'",
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-    )
+POLICY = (
+    f"default-src 'none'; style-src {digest_source(_STYLE)}; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'"
 )
-
-POLICY = _POLICY
-"""What the page may do: show its style, and ask this server."""
+"""The policy of the page: it may show its style and ask this server."""
 
 _FOLLOW_EVERY_S = 5
 _WAIT_S = 1

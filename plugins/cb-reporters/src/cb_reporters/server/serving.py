@@ -3,14 +3,57 @@
 from __future__ import annotations
 
 import gzip
+import secrets
+from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
+import attrs
+
 from cb_reporters.server import listing
 from cb_reporters.server.answering import HTML, JSON, Answer, Site
-from cb_reporters.server.guarding import NAMES, Guard
 from cbcore.boundary import contained
+
+NAMES = ("127.0.0.1", "localhost")
+"""How loopback may be called."""
+
+
+@attrs.frozen
+class Guard:
+    """Decides by a request's path and headers."""
+
+    port: int
+    token: str = attrs.field(factory=lambda: secrets.token_urlsafe(24))
+
+    @property
+    def address(self) -> str:
+        """The address that the user opens."""
+        return f"http://{NAMES[0]}:{self.port}/{self.token}/"
+
+    def refusal(self, headers: Mapping[str, str]) -> str | None:
+        """Why a request is refused, whatever it asks for; None where it is not."""
+        hosts = {f"{name}:{self.port}" for name in NAMES}
+        host = headers.get("Host", "")
+        if host.lower() not in hosts:
+            return "this server answers on loopback only, by its own name"
+        origin = headers.get("Origin")
+        if origin is not None and origin.lower() not in {f"http://{host}" for host in hosts}:
+            return "this server answers its own pages only"
+        site, mode = headers.get("Sec-Fetch-Site", ""), headers.get("Sec-Fetch-Mode", "")
+        if site in ("cross-site", "same-site") and mode != "navigate":
+            return "this server answers its own pages only"
+        return None
+
+    def inside(self, path: str) -> str | None:
+        """The path behind the token; None without it."""
+        given, slash, rest = path.removeprefix("/").partition("/")
+        is_known = secrets.compare_digest(given.encode(), self.token.encode())
+        return rest if is_known and slash else None
+
+
+# -- the server ----------------------------------------------------------------------------------
+
 
 _TIME_LIMIT_S = 30
 _WORTH_PACKING = 1400

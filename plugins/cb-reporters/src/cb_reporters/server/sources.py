@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import attrs
 
@@ -35,19 +35,6 @@ class Entry:
     def is_live(self) -> bool:
         """Whether the run is still going."""
         return self.state == "running"
-
-
-class Source(Protocol):
-    """Where runs come from, by the ids of its entries."""
-
-    def entries(self) -> list[Entry]:
-        """All runs, newest first."""
-
-    def entry(self, run_id: str) -> Entry | None:
-        """One run; None if there is none of that id."""
-
-    def open(self, run_id: str, *, is_summed_up: bool = True) -> EvalResult:
-        """The result of a run; `is_summed_up` matters only while it goes on."""
 
 
 @attrs.define
@@ -141,6 +128,10 @@ class FileSource:
             result = open_run(str(path), path.parent)
             known = self._known[path] = (_describe_result(path, version, result), result)
         return known
+
+
+Source: TypeAlias = StoreSource | FileSource
+"""A place of runs, which has them by the ids of its entries."""
 
 
 def _describe_saved(run: SavedRun) -> Entry:

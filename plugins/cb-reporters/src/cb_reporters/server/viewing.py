@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -9,10 +10,66 @@ from typing import Any
 
 import attrs
 
-from cb_reporters.page import Query, Scan, Survey, find, open_example
-from cb_reporters.server.looking import Opened, carried_over
+from cb_reporters.page.document import render
+from cb_reporters.page.finding import Query, find, search
+from cb_reporters.page.opening import open_example
+from cb_reporters.page.survey import Survey
 from cbcore.boundary import contained
 from cbcore.results import EvalResult
+
+
+@attrs.frozen(eq=False)
+class Opened:
+    """A run as it was read, and as far as it was; its numbers are of `n_summed_up` of its rows."""
+
+    version: str
+    live: bool
+    result: EvalResult
+    survey: Survey
+    n_summed_up: int | None
+
+    @property
+    def is_whole(self) -> bool:
+        return self.n_summed_up is not None and self.survey.is_whole(self.result)
+
+    @property
+    def grows(self) -> bool:
+        """Whether the survey is not yet what it will be."""
+        return self.live or not self.is_whole
+
+    @property
+    def shown(self) -> str:
+        """The version of its page, which changes when all rows were read."""
+        if self.is_whole:
+            return self.version
+        is_read = self.survey.is_whole(self.result)
+        return f"{self.version} {'read' if is_read else 'reading'}"
+
+    def rendered(self) -> str:
+        return render(self.result, self.survey, remote=True, live=self.live, version=self.shown)
+
+
+def carry_numbers(before: EvalResult, now: EvalResult, n_summed_up: int) -> EvalResult:
+    """A result with the numbers of an earlier look, which says so."""
+    remark = f"{n_summed_up:,} of {len(now.rows):,} rows are summed up"
+    reason = now.config.get("state_reason")
+    return dataclasses.replace(
+        now,
+        config={
+            **now.config,
+            "metrics": before.config.get("metrics") or (),
+            "state_reason": f"{reason}, and {remark}" if reason else remark,
+        },
+        summary={**now.summary, **before.summary},
+        estimates=before.estimates,
+        undecided=before.undecided,
+        verdicts=before.verdicts,
+        problems=before.problems,
+    )
+
+
+# -- a run that somebody looks at ----------------------------------------------------------------
+
 
 _MOST_OPEN = 4
 """Runs whose survey is kept; the one that was not asked for longest goes first."""
@@ -111,17 +168,17 @@ class Viewed:
         with self._lock:
             run = self._fresh()
             if not query.terms:
-                return find(run.survey.index, query, run.result).to_json()
+                return find(run.survey.index, query, run.result)
         hits = self._hits(run, query.terms)
         with self._lock:
-            return find(run.survey.index, query, run.result, lambda _: hits).to_json()
+            return find(run.survey.index, query, run.result, hits)
 
     def _hits(self, run: Opened, terms: Sequence[str]) -> set[int]:
-        """What a search finds, which takes a while in a large run: others may ask meanwhile."""
+        """The examples that a search finds. It takes a while in a large run, without the lock."""
         key = (run.shown, run.survey.n_read, tuple(terms))
         known = self._searched
         if known is None or known[0] != key:
-            known = self._searched = (key, Scan(run.survey.index, run.result)(terms))
+            known = self._searched = (key, search(run.survey.index, run.result, terms))
         return known[1]
 
     def example(self, parameters: Mapping[str, str]) -> dict[str, Any] | None:
@@ -142,7 +199,7 @@ class Viewed:
                 reading.join(_PATIENCE_S)
 
     def state(self) -> dict[str, Any]:
-        """What a page asks for that follows the run, or whose rows are still being read."""
+        """The state of the run, for a page that follows it or whose rows are still being read."""
         _, live = self._now()
         run = self._opened
         self._renew(run)
@@ -167,7 +224,7 @@ class Viewed:
         return self._glance is not None and run.live and len(run.result.rows) > self._rows_first
 
     def _shown(self) -> str:
-        """What the page that could be shown now is called."""
+        """The version of the page that could be shown now."""
         version, _ = self._now()
         run = self._opened
         return version if run is None or run.version != version else run.shown
@@ -236,7 +293,7 @@ class Viewed:
         if live and self._glance is not None and run is not None and run.n_summed_up is not None:
             result = self._glance()
             if len(result.rows) < _GROWN * run.n_summed_up:
-                return carried_over(run.result, result, run.n_summed_up), run.n_summed_up
+                return carry_numbers(run.result, result, run.n_summed_up), run.n_summed_up
         result = self._read()
         return result, len(result.rows)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-import attrs
-
 from cbcore.exceptions import UsageError
 from cbcore.names import hint
 from cbcore.results import EvalResult, EvalRow, Example
@@ -14,15 +12,11 @@ from cbcore.results import EvalResult, EvalRow, Example
 Key = tuple[str, str | int, int]
 
 
-@attrs.frozen
-class Chosen:
-    """Examples in the order to be shown, of so many that fit."""
-
-    keys: list[Key]
-    total: int
+Chosen = tuple[list[Key], int]
+"""Examples in the order to be shown, and the number of examples that fit."""
 
 
-def known_system(result: EvalResult, name: str) -> str:
+def find_system(result: EvalResult, name: str) -> str:
     """The system of that name, or the only one whose name has this in it."""
     systems = list(result.summary) or result.systems
     if name in systems:
@@ -51,13 +45,13 @@ def by_id(result: EvalResult, text: str, dataset: str | None) -> Chosen:
             f"no example of this run has the id {text!r}",
             hint=hint(text, known[:10_000], f"its examples: {few}") if known else None,
         )
-    return Chosen(list(found), len(found))
+    return list(found), len(found)
 
 
 def first(result: EvalResult, count: int, keep: Callable[[EvalRow], bool]) -> Chosen:
     """The first examples with a row that fits, in the order of the run."""
     found = dict.fromkeys(_key(row) for row in result.rows if keep(row))
-    return Chosen(list(found)[:count], len(found))
+    return list(found)[:count], len(found)
 
 
 def worst(result: EvalResult, count: int, score: str, keep: Callable[[EvalRow], bool]) -> Chosen:
@@ -98,10 +92,10 @@ def _lowest(measured: Iterable[tuple[float, int, Key]], count: int) -> Chosen:
     for value, position, key in measured:
         by_key[key] = min(by_key.get(key, (value, position)), (value, position))
     lowest = heapq.nsmallest(count, by_key, key=by_key.__getitem__)
-    return Chosen(lowest, len(by_key))
+    return lowest, len(by_key)
 
 
-def looked_up(result: EvalResult, keys: Sequence[Key]) -> Iterator[Example]:
+def read_examples(result: EvalResult, keys: Sequence[Key]) -> Iterator[Example]:
     """These examples with the rows of all systems, in this order."""
     places: dict[Key, dict[str, int]] = {key: {} for key in keys}
     for position, row in enumerate(result.rows):

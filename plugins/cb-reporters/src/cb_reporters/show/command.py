@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cbcore.cli.kit import Settings, cache_option, pass_settings, shared_options
+from cbcore.cli.kit import cache_option, shared_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,8 +41,7 @@ if TYPE_CHECKING:
 @cache_option
 @click.option("--full", is_flag=True, help="Long texts whole.")
 @shared_options
-@pass_settings
-def command(settings: Settings, /, run: str, example: str | None, **chosen: Any) -> None:
+def command(run: str, example: str | None, **chosen: Any) -> None:
     """Show examples of a RUN: question, gold, each response, and what was dropped of the context.
 
     RUN is the id of a saved run or its beginning, `latest`, or a saved result. With neither an
@@ -55,18 +54,17 @@ def command(settings: Settings, /, run: str, example: str | None, **chosen: Any)
     cb show latest --cause evidence-dropped --system bm25
     cb show latest sample-03 --full
     """
-    from cb_reporters.show.choosing import known_system, looked_up
+    from cb_reporters.show.choosing import find_system, read_examples
     from cb_reporters.show.looks import Look, listed
     from cb_reporters.show.painting import Paint
     from cbcore.api import open_run
 
-    settings.configure_logging()
     _check(example, chosen)
     result = open_run(run, chosen["cache_dir"])
-    names = [known_system(result, name) for name in chosen["systems"]] or None
-    found = _choose(result, example, names, chosen)
+    names = [find_system(result, name) for name in chosen["systems"]] or None
+    keys, total = _choose(result, example, names, chosen)
     paint = Paint.of_output()
-    if not found.keys:
+    if not keys:
         paint.echo("no example fits")
         return
     score = chosen["score"] or result.config.get("score_field")
@@ -75,7 +73,7 @@ def command(settings: Settings, /, run: str, example: str | None, **chosen: Any)
     if opens:
         look = Look(paint, chosen["full"], score)
         shown = names or _compared(result, chosen)
-        for position, one in enumerate(looked_up(result, found.keys)):
+        for position, one in enumerate(read_examples(result, keys)):
             if position:
                 paint.echo("\n")
             for line in look.lines(one, shown):
@@ -84,11 +82,11 @@ def command(settings: Settings, /, run: str, example: str | None, **chosen: Any)
         systems = names or result.systems
         if len(systems) > 1:
             paint.echo(paint(f"{score or 'score'} of {', '.join(systems)}:", "faint"))
-        for one in looked_up(result, found.keys):
+        for one in read_examples(result, keys):
             paint.echo(listed(one, score, paint, systems))
-    if found.total > len(found.keys):
+    if total > len(keys):
         option = "--worst" if chosen["worst"] else "-n"
-        told = f"{len(found.keys):,} of {found.total:,} examples; {option} shows more"
+        told = f"{len(keys):,} of {total:,} examples; {option} shows more"
         paint.echo(f"\n{paint(told, 'faint')}")
 
 
@@ -116,7 +114,7 @@ def _choose(
     result: EvalResult, example: str | None, names: list[str] | None, chosen: dict[str, Any]
 ) -> Chosen:
     from cb_reporters.show import choosing
-    from cb_reporters.show.choosing import known_system
+    from cb_reporters.show.choosing import find_system
 
     dataset = chosen["dataset"]
 
@@ -133,7 +131,7 @@ def _choose(
         caused = _with_cause(result, chosen["cause"])
         return choosing.first(result, chosen["limit"], lambda row: caused(row) and keep(row))
     if chosen["lost_by"] is not None:
-        loser, keeper = (known_system(result, chosen[side]) for side in ("lost_by", "kept_by"))
+        loser, keeper = (find_system(result, chosen[side]) for side in ("lost_by", "kept_by"))
         score = _score(result, chosen)
         return choosing.lost(result, chosen["limit"], score, loser, keeper, dataset)
     if chosen["worst"]:
@@ -167,11 +165,11 @@ def _with_cause(result: EvalResult, cause: str) -> Callable[[EvalRow], bool]:
 
 
 def _compared(result: EvalResult, chosen: dict[str, Any]) -> list[str] | None:
-    from cb_reporters.show.choosing import known_system
+    from cb_reporters.show.choosing import find_system
 
     if chosen["lost_by"] is None:
         return None
-    return [known_system(result, chosen[side]) for side in ("lost_by", "kept_by")]
+    return [find_system(result, chosen[side]) for side in ("lost_by", "kept_by")]
 
 
 def _score(result: EvalResult, chosen: dict[str, Any]) -> str:

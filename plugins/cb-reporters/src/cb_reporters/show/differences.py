@@ -1,4 +1,4 @@
-"""What became of a text: kept, dropped, added; by sentence, and by word where one was rewritten."""
+"""Differences of texts: kept, dropped and added, by sentence, and by word in rewritten sentences."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _by_word(before: str, after: str) -> Iterator[Piece]:
 
 
 def _steps(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """What is equal, replaced, deleted and inserted, by what the parts say.
+    """The equal, replaced, deleted and inserted parts, without regard to white space.
 
     The space behind a part is no part of that: one that moved to the end of a line is the same.
     """

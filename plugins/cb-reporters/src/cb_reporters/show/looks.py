@@ -149,7 +149,7 @@ def _numbers(row: EvalRow, score: str | None) -> str:
 
 
 def _told(value: Any) -> str:
-    """What an evaluator or a system kept: a judge's verdict and reasons, line by line."""
+    """The details that an evaluator or a system stored, such as the reasons of a judge, line by line."""
     if isinstance(value, Mapping):
         return "\n".join(
             f"{key}: {part if isinstance(part, str) else json.dumps(part, ensure_ascii=False)}"

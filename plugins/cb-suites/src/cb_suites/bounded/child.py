@@ -66,16 +66,16 @@ def _replace(pattern: str, replacement: str, text: str, count: int = 0) -> str:
     return re.sub(pattern, replacement, text, count=count)
 
 
-def _check_template(template: str, *, native: bool) -> None:
+def _check_template(template: str) -> None:
     from cb_suites.bounded.templates import compiled
 
-    compiled(template, native=native)
+    compiled(template)
 
 
-def _render(template: str, fields: dict[str, Any], *, native: bool) -> Any:
+def _render(template: str, fields: dict[str, Any]) -> str:
     from cb_suites.bounded.templates import compiled
 
-    return compiled(template, native=native)(fields)
+    return compiled(template)(fields)
 
 
 _OPERATIONS: dict[str, Callable[..., Any]] = {
@@ -90,8 +90,8 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
 def _answer(request: bytes) -> bytes:
     """What came of it: `("done", value)`, or `("failed", type, message)`."""
     try:
-        operation, arguments, keywords = unpacked(request)
-        answer = packed(("done", _OPERATIONS[operation](*arguments, **keywords)))
+        operation, arguments = unpacked(request)
+        answer = packed(("done", _OPERATIONS[operation](*arguments)))
     except MemoryError:
         reason = f"it needs more than {MOST_MEMORY:,} bytes of memory"
         return packed(("failed", "MemoryError", reason))

@@ -6,13 +6,11 @@ for more than fits into the memory. Those made of plain steps alone cannot, and 
 
 from __future__ import annotations
 
-import ast
 import functools
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-_ONE_EXPRESSION = re.compile(r"\s*\{\{-?(?P<expression>(?:(?!\{\{|\}\}).)*?)-?\}\}\s*\Z", re.DOTALL)
 _LONGEST_PLAIN = 10_000
 _MOST_STEPS = 3
 """Steps that may follow each other: each can make a text a few times as long."""
@@ -107,38 +105,10 @@ def _regex_replace(text: str, pattern: str, replacement: str, count: int = 0) ->
 
 
 @functools.lru_cache(maxsize=256)
-def compiled(template: str, *, native: bool) -> Callable[[Mapping[str, Any]], Any]:
-    """The template as a function of a document; with `native`, an expression keeps its type.
-
-    Raises what Jinja does for a template that is none.
-    """
-    from jinja2 import Undefined
-
-    alone = _ONE_EXPRESSION.match(template) if native else None
-    if alone is None:
-        render: Callable[..., str] = environment().from_string(template).render
-        return (lambda fields: _literal(render(fields))) if native else render
-    evaluate = environment().compile_expression(
-        alone["expression"].strip(), undefined_to_none=False
-    )
-
-    def value(fields: Mapping[str, Any]) -> Any:
-        found = evaluate(fields)
-        # Only its use makes an undefined value complain.
-        return str(found) if isinstance(found, Undefined) else found
-
-    return value
-
-
-def _literal(rendered: str) -> Any:
-    """A list where the text is one; a template can spell it out."""
-    text = rendered.strip()
-    if text.startswith("[") and text.endswith("]"):
-        try:
-            return ast.literal_eval(text)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            return rendered
-    return rendered
+def compiled(template: str) -> Callable[[Mapping[str, Any]], str]:
+    """The template as a function of a document. Raises what Jinja does for one that is none."""
+    render: Callable[[Mapping[str, Any]], str] = environment().from_string(template).render
+    return render
 
 
 def is_plain(template: str) -> bool:

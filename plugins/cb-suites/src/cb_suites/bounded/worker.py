@@ -40,9 +40,9 @@ class Workers:
         self._owner = os.getpid()
         atexit.register(self.close)
 
-    def ask(self, operation: str, *arguments: Any, **keywords: Any) -> Any:
+    def ask(self, operation: str, *arguments: Any) -> Any:
         """The result. Raises `FailedError`, and `TooMuchError` where a limit was met."""
-        request = child.packed((operation, arguments, keywords))
+        request = child.packed((operation, arguments))
         worker = self._taken()
         try:
             answer = _exchange(worker, request)

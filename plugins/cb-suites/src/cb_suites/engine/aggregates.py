@@ -128,8 +128,7 @@ def _function(metric: AggregateMetric) -> Callable[[Sequence[float], Sequence[in
             )
         named = NAMED[chosen]
         return lambda values, sizes: named(values)
-    signature = signature_of(chosen)
-    n_taken = sum(map(_is_ours, signature.parameters.values())) if signature else 1
+    n_taken = sum(map(_is_ours, signature_of(chosen).parameters.values()))
     if n_taken <= 1:
         return lambda values, sizes: chosen(values)
     if n_taken == 2:

@@ -11,12 +11,12 @@ import attrs
 
 from cb_suites.engine.formats import make_format
 from cb_suites.engine.locating import LOCAL_FORMATS
+from cb_suites.engine.metrics import BY_DEFAULT
 from cb_suites.engine.model import TaskConfig
-from cb_suites.engine.running import format_name
-from cb_suites.harness.metrics import BY_DEFAULT
+from cb_suites.engine.task import format_name
 from cbcore.components import Component
 from cbcore.exceptions import CBError, UnknownComponentError
-from cbcore.names import asking
+from cbcore.names import hint
 from cbcore.plugins import Catalog, default_catalog
 from cbcore.specs import Spec
 
@@ -38,7 +38,7 @@ class Need:
     def remedy(self) -> str:
         if self.package:
             return f"pip install {self.package}"
-        return asking(self.near)
+        return hint(self.name, self.near, most=3)
 
     def __str__(self) -> str:
         text = f"{self.kind} {self.name!r}: {self.reason or 'not installed'}"
@@ -150,7 +150,7 @@ class Catalogue:
         key = (kind, spec.name)
         if key not in self._found:
             try:
-                self._found[key] = self.catalog.find(kind, spec.name).described()
+                self._found[key] = self.catalog.find(kind, spec.name).describe()
             except UnknownComponentError as error:
                 package = next(iter(self.catalog.packages_offering(kind, spec.name)), "")
                 self._found[key] = Need(kind, spec.name, package, near=error.near)

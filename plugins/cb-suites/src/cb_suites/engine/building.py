@@ -30,8 +30,8 @@ from cb_suites.engine.settings import Reader, Settings
 from cb_suites.engine.tasks import ASKED_FORMAT, DEFINING, task_config
 from cb_suites.engine.trust import Trust
 from cbcore.exceptions import CBError, ConfigError, UnknownComponentError
-from cbcore.names import asking, near_matches
 from cbcore.names import hint as suggest
+from cbcore.names import near_matches
 
 DEEPEST = 100
 """How many groups may stand within each other."""
@@ -149,7 +149,8 @@ class TreeBuilder:
         """The error for a name that is defined nowhere."""
         near = self._inside_groups(name, where)
         near = near or near_matches(name, self.index.names())
-        hint = asking(near, then="`cb list tasks`, `groups` and `tags` show what there is")
+        meant = suggest(name, near, most=3)
+        hint = f"{meant} `cb list tasks`, `groups` and `tags` show what there is".lstrip()
         broken = [str(path) for path in self.index.unreadable]
         if broken:
             hint += f"\nit may be defined in a file that cannot be read: {', '.join(broken[:3])}"

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from cb_suites.engine.harness import ProcessResults
+from cb_suites.engine.metric_scoring import ProcessResults
 from cb_suites.engine.model import TaskConfig
 from cb_suites.engine.trust import check_given
 from cbcore.boundary import at_boundary
@@ -84,8 +84,7 @@ def made_task(config: TaskConfig) -> Any:
     """An instance of the task's class, which may take the settings of the task as `config`."""
     assert config.task_class is not None  # noqa: S101 - asked before
     check_given(config)
-    signature = signature_of(config.task_class)
-    takes = signature is not None and "config" in signature.parameters
+    takes = "config" in signature_of(config.task_class).parameters
     return config.task_class(**({"config": dict(config.settings)} if takes else {}))
 
 

@@ -1,136 +1,106 @@
-"""Worked examples in front of a question: how many, from where, and which ones.
+"""Few-shot examples as the harness draws them: one generator for all documents of a task, in order.
 
-Which examples stand before a document depends only on the seed and on the document's place in
-its split, so that a limit, another order of work or a resumed run changes no prompt.
+Each pass over a task's documents begins with the seed anew, so that a limit or a resumed run
+changes no prompt.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import attrs
-
-from cb_suites.engine.examples import require_usable
 from cb_suites.engine.model import TaskConfig
 from cbcore.exceptions import ConfigError, DataError
 from cbcore.names import hint
 
 DEFAULT_SEED = 1234
-"""The seed of the sampler, unless a task or the run has another."""
-
-LARGEST_POOL = 10_000
-"""Examples are drawn from at most so many documents at the beginning of their split."""
+"""The seed of the harness, unless a task or the run has another."""
 
 SAMPLERS = ("default", "first_n")
-"""`default` draws anew for each document, `first_n` takes the first of the split."""
+_OWN_KEYS = (
+    *("sampler", "samples", "split", "seed", "process_docs", "doc_to_text", "doc_to_target"),
+    *("doc_to_choice", "target_delimiter", "fewshot_delimiter"),
+)
 
-_SETTINGS = ("sampler", "samples", "split", "seed")
 
+class Sampler:
+    """Draws the examples of one document after another, which they depend on."""
 
-@attrs.define
-class FewShot:
-    """Draws the worked examples of a task's documents.
+    def __init__(
+        self, pool: Sequence[Mapping[str, Any]], sampler: Any = "default", seed: int = DEFAULT_SEED
+    ) -> None:
+        self._pool = list(pool)
+        self._first = sampler == "first_n"
+        self._draw = random.Random(seed)  # noqa: S311 - reproducible, not secret
 
-    `pool` gives the documents to draw from; with `own_split` they are those that are asked.
-    A document is never its own example, nor is one equal to it: files have no splits, and
-    splits overlap. Examples that are `fixed` are taken as they are written.
-    """
-
-    n: int
-    pool: Callable[[], Iterable[Mapping[str, Any]]]
-    sampler: str = "default"
-    seed: int = DEFAULT_SEED
-    own_split: bool = False
-    fixed: bool = False
-    _documents: Sequence[Mapping[str, Any]] | None = attrs.field(default=None, init=False)
-
-    def load(self) -> Sequence[Mapping[str, Any]]:
-        """The pool, read once. One too small for any document is a `DataError` of the task."""
-        if self._documents is None:
-            pool = list(islice(require_usable(self.pool()), LARGEST_POOL)) if self.n else []
-            self._check_enough(len(pool) - (self.own_split and self.n > 0))
-            self._documents = pool
-        return self._documents
-
-    def examples(self, index: int, document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-        """The examples for the document at this place of its split."""
-        documents = self.load()
-        if self.n == 0:
+    def sample(self, n: int, unlike: Mapping[str, Any] | None) -> Sequence[Mapping[str, Any]]:
+        """So many documents; none of them equal to `unlike`."""
+        if n == 0:
             return []
-        usable = [i for i in range(len(documents)) if not (self.own_split and i == index)]
-        chosen = self._chosen(usable, index)
-        if not self.fixed and any(documents[i] == document for i in chosen):
-            usable = [i for i in usable if documents[i] != document]
-            chosen = self._chosen(usable, index)
-        return [documents[i] for i in chosen]
-
-    def _check_enough(self, n_usable: int) -> None:
-        if n_usable < self.n:
+        pool = self._pool
+        if not self._first:
+            wanted = n + 1 if unlike else n
+            drawn = self._draw.sample(pool, min(wanted, len(pool)))
+            drawn = [one for one in drawn if not unlike or one != unlike]
+            if len(drawn) >= n:
+                return drawn[:n]
+        pool = [one for one in pool if unlike is None or one != unlike]
+        if len(pool) < n:
             raise DataError(
-                f"{self.n} few-shot examples are asked for, and there are {n_usable}",
+                f"{n} few-shot examples are asked for, and there are {len(pool)}",
                 hint="lower num_fewshot, or name another fewshot_split",
             )
-
-    def _chosen(self, usable: Sequence[int], index: int) -> Sequence[int]:
-        self._check_enough(len(usable))
-        if self.sampler == "first_n":
-            return usable[: self.n]
-        draw = random.Random(f"{self.seed}:{index}")  # noqa: S311 - reproducible, not secret
-        return draw.sample(usable, self.n)
+        return pool[:n] if self._first else self._draw.sample(pool, n)
 
 
-def few_shot(
-    config: TaskConfig,
-    documents_of: Callable[[str | None], Iterable[Mapping[str, Any]]],
-    seed: int | None = None,
-) -> FewShot:
-    """The sampler that a task asks for. `documents_of` gives the documents of a split.
+class OwnSampler:
+    """A sampler class that lies beside the task, asked as the harness asks it."""
 
-    The task's own seed comes before that of the run.
-    """
-    settings = dict(config.fewshot_config)
+    def __init__(self, kind: type, pool: Sequence[Mapping[str, Any]], seed: int) -> None:
+        self._sampler = kind(list(pool), rnd=None)
+        self._sampler.set_rnd(seed)
+
+    def sample(self, n: int, unlike: Mapping[str, Any] | None) -> Sequence[Mapping[str, Any]]:
+        """So many documents, as the class chooses them."""
+        return list(self._sampler.sample(n=n, eval_doc=unlike)) if n else []
+
+
+def make_sampler(
+    config: TaskConfig, pool: Sequence[Mapping[str, Any]], seed: int
+) -> Sampler | OwnSampler:
+    """The sampler that a task names, or a class of its own."""
+    named = config.fewshot_config.get("sampler", "default")
+    if isinstance(named, type):
+        return OwnSampler(named, pool, seed)
+    if config.harness is None and config.fewshot_config.get("samples") is not None:
+        named = "first_n"  # written down by hand, they are meant in their order
+    return Sampler(pool, named, seed)
+
+
+def check_fewshot(config: TaskConfig) -> None:
+    """Refuse a sampler, a key or a seed that there is not."""
+    given = config.fewshot_config
     where = str(config.origins.get("fewshot_config", config.origin))
-    for key in settings:
-        if key not in _SETTINGS:
+    for key in given if config.harness is None else ():
+        if key not in _OWN_KEYS:
             raise ConfigError(
                 where,
                 f"fewshot_config has no key {key!r}",
-                hint=hint(str(key), _SETTINGS, f"keys: {', '.join(_SETTINGS)}"),
+                hint=hint(str(key), _OWN_KEYS, f"keys: {', '.join(_OWN_KEYS)}"),
             )
-    sampler = settings.get("sampler", "default")
-    if sampler not in SAMPLERS:
+    named = given.get("sampler")
+    if isinstance(named, str) and named not in SAMPLERS:
         raise ConfigError(
             where,
-            f"there is no sampler {sampler!r}",
-            hint=hint(str(sampler), SAMPLERS, f"samplers: {', '.join(SAMPLERS)}"),
+            f"there is no sampler {named!r}",
+            hint=hint(named, SAMPLERS, f"samplers: {', '.join(SAMPLERS)}"),
         )
-    samples = settings.get("samples")
-    split = settings.get("split") or config.fewshot_split
-    chosen_seed = next(
-        s for s in (config.seed, settings.get("seed"), seed, DEFAULT_SEED) if s is not None
-    )
-    if not isinstance(chosen_seed, int):
-        raise ConfigError(where, f"fewshot_config.seed is a whole number, not {chosen_seed!r}")
-    if samples is not None:
-        # Written down by hand, they are meant in the order in which they stand.
-        pool = _fixed(samples, where)
-        return FewShot(config.num_fewshot or 0, pool, "first_n", fixed=True)
-    own_split = split is None or split == config.split
-    return FewShot(
-        config.num_fewshot or 0,
-        lambda: documents_of(config.split if own_split else split),
-        str(sampler),
-        chosen_seed,
-        own_split,
-    )
+    if not isinstance(given.get("seed"), int | None):
+        raise ConfigError(where, f"fewshot_config.seed is a whole number, not {given['seed']!r}")
 
 
-def _fixed(samples: Any, where: str) -> Callable[[], Iterable[Mapping[str, Any]]]:
-    if callable(samples):
-        return samples  # type: ignore[no-any-return]
-    if isinstance(samples, list | tuple) and all(isinstance(s, Mapping) for s in samples):
-        return lambda: samples
-    raise ConfigError(where, "fewshot_config.samples is a list of documents, or a function of none")
+def choose_seed(config: TaskConfig, of_run: int | None) -> int:
+    """The seed of a task: its own before that of the run."""
+    seeds = (config.seed, config.fewshot_config.get("seed"), of_run, DEFAULT_SEED)
+    return next(int(seed) for seed in seeds if seed is not None)

@@ -1,120 +1,108 @@
-"""What is done to responses before they are scored: named pipelines of small steps.
+"""Filter pipelines: what becomes of the responses to one document before they are scored.
 
-A pipeline gets the responses to one document: one, or as many as the task has repeats. Steps
-that look at one response are applied to each; steps that choose among them, or vote, make the
-pipeline one that is scored once per document.
+A step gets the list of responses and gives what is left, as the harness's filters do: a list, or
+one response where it takes one. Patterns are run within limits.
 """
 
 from __future__ import annotations
 
+import pickle
+import re
+import sys
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, TypeAlias
 
 import attrs
 
 from cb_suites.bounded.worker import WORKERS, FailedError
 from cb_suites.engine.model import FilterPipeline, Origin
+from cb_suites.engine.sending import reduced
 from cbcore.exceptions import ConfigError, MissingScoreError
 from cbcore.introspection import signature_of
 from cbcore.names import hint
+
+Step: TypeAlias = Callable[[Any, Mapping[str, Any]], Any]
+"""The responses to a document, and the document, to what is left of them."""
 
 NO_MATCH = "[invalid]"
 """What `regex` leaves of a response that does not match."""
 
 _GSM8K_ANSWER = r"#### (\-?[0-9\.\,]+)"
-_Step: TypeAlias = Callable[[list[str]], list[str]]
 
 
 @attrs.frozen
-class Pipeline:
-    """A filter pipeline, ready to be applied.
+class Filter:
+    """A named pipeline. `written` and `functions` identify it.
 
-    `pools` says that it chooses among the responses to one document; `written` and
-    `functions` are what it was made of.
+    A worker makes it again from the `pipeline`.
     """
 
     name: str
-    steps: tuple[_Step, ...] = ()
-    pools: bool = False
+    steps: tuple[Step, ...]
     written: str = ""
-    functions: tuple[Callable[..., Any], ...] = ()
+    functions: tuple[Any, ...] = ()
+    pipeline: FilterPipeline | None = attrs.field(default=None, eq=False)
 
-    def apply(self, responses: Sequence[str]) -> list[str]:
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.pipeline is None:
+            raise pickle.PicklingError(f"its filter {self.name!r} is held by an object of its own")
+        return reduced(make_filter, self.pipeline, Origin())
+
+    @property
+    def pools(self) -> bool:
+        """Whether it chooses among the responses to one document."""
+        steps = self.pipeline.steps if self.pipeline else ()
+        return any(step.function in _POOLING for step in steps)
+
+    def apply(self, responses: Sequence[Any], document: Mapping[str, Any]) -> Any:
         """What the responses to one document become."""
-        left = list(responses)
+        left: Any = list(responses)
         for step in self.steps:
-            left = step(left)
+            left = step(left, document)
         return left
 
 
-def make_pipeline(pipeline: FilterPipeline, origin: Origin | None = None) -> Pipeline:
-    """Make the steps of a pipeline. A name or a parameter that is wrong is a `ConfigError`."""
-    where = str(origin or Origin())
-    steps, pools = [], False
-    for step in pipeline.steps:
-        if callable(step.function):
-            steps.append(_each(step.function, **step.params))
-            continue
-        name = step.function
-        factory = FILTERS.get(name)
-        if factory is None:
-            raise ConfigError(
-                where,
-                f"filter {pipeline.name!r}: there is no filter called {name!r}",
-                hint=hint(name, FILTERS, f"filters: {', '.join(FILTERS)}"),
-            )
-        try:
-            steps.append(factory(**step.params))
-        except (TypeError, ValueError) as error:
-            signature = signature_of(factory)
-            taken = ", ".join(signature.parameters) if signature else ""
-            raise ConfigError(
-                where,
-                f"filter {pipeline.name!r}: {name} cannot be made: {error}",
-                hint=f"it takes {taken}" if taken else "it takes no parameters",
-            ) from error
-        pools = pools or name in _POOLING
-    functions = tuple(step.function for step in pipeline.steps if callable(step.function))
-    written = repr(
-        [
-            ("function" if callable(step.function) else step.function, dict(step.params))
-            for step in pipeline.steps
-        ]
-    )
-    return Pipeline(pipeline.name, tuple(steps), pools, written, functions)
+def make_filter(pipeline: FilterPipeline, origin: Origin) -> Filter:
+    """The steps of a pipeline. A name or a parameter that is wrong is a `ConfigError`."""
+    steps = [_step(pipeline.name, one.function, dict(one.params), origin) for one in pipeline.steps]
+    values = [value for one in pipeline.steps for value in (one.function, *one.params.values())]
+    written = [
+        {key: v for key, v in (("", one.function), *one.params.items()) if not callable(v)}
+        for one in pipeline.steps
+    ]
+    functions = tuple(filter(callable, values))
+    return Filter(pipeline.name, tuple(steps), repr(written), functions, pipeline)
 
 
-def _each(function: Callable[..., Any], **params: Any) -> _Step:
-    return partial(_map_each, partial(function, **params) if params else function)
-
-
-def _map_each(function: Callable[[str], Any], responses: list[str]) -> list[str]:
-    return [str(function(response)) for response in responses]
-
-
-def _regex(
-    regex_pattern: str = _GSM8K_ANSWER, group_select: int = 0, fallback: str = NO_MATCH
-) -> _Step:
-    return _each(partial(_matched, checked_pattern(regex_pattern), group_select, fallback))
-
-
-def _matched(pattern: str, which: int, fallback: str, response: str) -> str:
+def _step(pipeline: str, named: Any, params: dict[str, Any], origin: Origin) -> Step:
+    taken = ""
     try:
-        found = WORKERS.ask("find", pattern, response)
-    except FailedError as error:
-        raise MissingScoreError(f"the pattern {pattern!r}: {error.message}") from error
-    if not -len(found) <= which < len(found):
-        return fallback
-    match: Any = found[which]
-    if isinstance(match, tuple):  # one text per group: the first that took part
-        match = next(filter(None, match), "")
-    return str(match).strip() or fallback
-
-
-def _first_match(regex_pattern: str, fallback: str = NO_MATCH) -> _Step:
-    return _regex(regex_pattern, 0, fallback)
+        if named == "custom":
+            return partial(over_all, params.pop("filter_fn"))
+        if isinstance(named, type):
+            return partial(over_all, named(**params).apply)
+        if callable(named):
+            return partial(_each, partial(named, **params))
+        if named in FILTERS:
+            taken = ", ".join(signature_of(FILTERS[named]).parameters)
+            return FILTERS[named](**params)
+        registered = _registered(named)
+        if registered is not None:
+            return partial(over_all, registered(**params).apply)
+    except Exception as error:  # the task's own class, or parameters that do not fit
+        raise ConfigError(
+            str(origin),
+            f"filter {pipeline!r}: {named} cannot be made: {error}",
+            hint=f"it takes {taken}" if taken else None,
+        ) from error
+    raise ConfigError(
+        str(origin),
+        f"filter {pipeline!r}: there is no filter called {named!r}",
+        hint=hint(str(named), FILTERS, f"filters: {', '.join(FILTERS)}"),
+    )
 
 
 def checked_pattern(pattern: Any) -> str:
@@ -131,44 +119,189 @@ def _check_pattern(pattern: Any) -> None:
     WORKERS.ask("check_pattern", pattern)
 
 
-def _map(mapping_dict: Mapping[Any, Any], default_value: str | None = None) -> _Step:
-    if not isinstance(mapping_dict, Mapping):
-        raise TypeError(f"mapping_dict is {mapping_dict!r}, not a mapping")
-    mapping = {str(key): str(value) for key, value in mapping_dict.items()}
-    return _each(partial(_looked_up, mapping, default_value))
+def _registered(name: Any) -> Any:
+    """A filter that a module of the task entered into the harness's own register, if it did."""
+    register = sys.modules.get("lm_eval.api.registry")
+    known = getattr(register, "filter_registry", {})
+    try:
+        return known.get(name) if name in known else None
+    except (KeyError, TypeError, ImportError):
+        return None
 
 
-def _looked_up(mapping: Mapping[str, str], default: str | None, response: str) -> str:
-    return mapping.get(response, response if default is None else default)
+def over_all(function: Callable[..., Any], responses: Any, document: Mapping[str, Any]) -> Any:
+    """A filter that takes the responses to all documents, applied to those of one."""
+    (left,) = list(function([responses], [document]))
+    return left
 
 
-def _take_first_k(k: int) -> _Step:
-    if not isinstance(k, int) or k < 1:
-        raise ValueError(f"k is a whole number of at least 1, not {k!r}")
-    return partial(_first, k)
+def _take_first(responses: Any, _: Mapping[str, Any]) -> Any:
+    if not len(responses):
+        raise MissingScoreError("the filter take_first was left no response")
+    return responses[0]
 
 
-def _first(k: int, responses: list[str]) -> list[str]:
+def _take_first_k(k: int, responses: Any, _: Mapping[str, Any]) -> Any:
+    if len(responses) < k:
+        raise MissingScoreError(
+            f"the filter take_first_k needs {k} responses and has {len(responses)}: raise repeats"
+        )
     return responses[:k]
 
 
-def _vote(responses: list[str]) -> list[str]:
-    """The most frequent response; of several, the one that came first."""
-    return [Counter(responses).most_common(1)[0][0]] if responses else []
+def _majority(responses: Any, _: Mapping[str, Any]) -> Any:
+    return [Counter(responses).most_common(1)[0][0]]
 
 
-FILTERS: dict[str, Callable[..., _Step]] = {
+def _each(function: Callable[[Any], Any], responses: Any, _: Mapping[str, Any]) -> Any:
+    return [function(response) for response in responses]
+
+
+def _found(pattern: str, text: Any) -> list[Any]:
+    try:
+        matches: list[Any] = WORKERS.ask("find", pattern, text if isinstance(text, str) else "")
+    except FailedError as error:
+        raise MissingScoreError(f"the pattern {pattern!r}: {error.message}") from error
+    return matches
+
+
+def _chosen(matches: list[Any], which: int, otherwise: str) -> str | None:
+    """One of the matches, of its groups the first that took part; None where there is none."""
+    if not -len(matches) <= which < len(matches):
+        return None
+    match = matches[which]
+    if isinstance(match, tuple):
+        match = next(filter(None, match), otherwise)
+    return str(match).strip()
+
+
+def _regex(
+    regex_pattern: str = _GSM8K_ANSWER, group_select: int = 0, fallback: str = NO_MATCH
+) -> Step:
+    pattern = checked_pattern(regex_pattern)
+
+    def matched(response: Any) -> str:
+        found = _chosen(_found(pattern, response), group_select, fallback)
+        return fallback if found is None else found
+
+    return partial(_each, matched)
+
+
+_TAGGED = r"\('([^']*)', '([^']*)'\)"
+
+
+def _tags(regex_pattern: str = r"\['(.*?)'\]", group_select: int = 0, fallback: Any = None) -> Step:
+    del regex_pattern, group_select  # taken and never used, there as here
+    otherwise = ["invalid"] if fallback is None else fallback
+
+    def tags(response: Any) -> Any:
+        pairs = re.findall(_TAGGED, response) if isinstance(response, str) else response
+        return [tag for _, tag in pairs] or otherwise
+
+    return partial(_each, tags)
+
+
+@cache
+def _punctuation() -> dict[int, None]:
+    every = range(sys.maxunicode)
+    return dict.fromkeys(i for i in every if unicodedata.category(chr(i)).startswith("P"))
+
+
+def _multiple_choice(
+    regex_pattern: str = _GSM8K_ANSWER,
+    group_select: int = 0,
+    fallback: str = NO_MATCH,
+    ignore_case: bool = False,
+    ignore_punctuation: bool = False,
+    regexes_to_ignore: Sequence[str] | None = None,
+) -> Step:
+    """A letter in brackets: by the pattern, by the text of a choice, or after a colon."""
+    pattern = checked_pattern(regex_pattern)
+    ignored = [checked_pattern(one) for one in regexes_to_ignore or ()]
+
+    def plain(text: str) -> str:
+        for one in ignored:
+            text = str(WORKERS.ask("replace", one, "", text))
+        text = text.lower() if ignore_case else text
+        return text.translate(_punctuation()) if ignore_punctuation else text
+
+    def found(expression: str, text: str, letters: Mapping[str, str]) -> str:
+        match = _chosen(_found(expression, text), group_select, "") or ""
+        return letters.get(match, match)
+
+    def step(responses: Any, document: Mapping[str, Any]) -> Any:
+        choices = [plain(choice.strip()) for choice in document["choices"]]
+        letters = [chr(ord("A") + i) for i in range(len(choices))]
+        of_choice = {choice: f"({letter})" for choice, letter in zip(choices, letters, strict=True)}
+        texts = "|".join(sorted(map(re.escape, choices), key=len, reverse=True))
+        after_colon = rf":[\s]*({'|'.join(letters)})"
+        bracketed = {letter: f"({letter})" for letter in letters}
+        return [
+            found(pattern, response, {})
+            or found(texts, plain(response), of_choice)
+            or found(after_colon, response, bracketed)
+            or fallback
+            for response in (r if isinstance(r, str) else "" for r in responses)
+        ]
+
+    return step
+
+
+def _map(mapping_dict: Mapping[Any, Any] | None = None, default_value: Any = None) -> Step:
+    if mapping_dict is not None and not isinstance(mapping_dict, Mapping):
+        raise TypeError(f"mapping_dict is {mapping_dict!r}, not a mapping")
+    mapping = dict(mapping_dict or {})
+    return partial(_each, lambda response: mapping.get(response, default_value))
+
+
+_LABELS = {
+    **dict.fromkeys(("person", "people", "persons", "per"), "PER"),
+    **dict.fromkeys(("location", "counties", "places", "country", "continent", "loc"), "LOC"),
+    **dict.fromkeys(("organization", "company", "org"), "ORG"),
+    **dict.fromkeys(("time", "date"), "DATE"),
+}
+# The order in which labels are looked for; a label that was replaced is not looked for again.
+_LABEL_ORDER = (
+    *("person", "location", "organization", "counties", "places", "people", "persons"),
+    *("company", "country", "continent", "time", "date", "per", "loc", "org"),
+)
+
+
+def _spans(response: str) -> str:
+    """Named entities as `label: value $ label: value`."""
+    text = response.lower()
+    for label in _LABEL_ORDER:
+        text = re.sub(rf"\b{label}\s*:", f"{_LABELS[label]}:", text)
+    text = "$".join(text.split("$$")).rstrip("$").replace("\n", "$").strip()
+    return " $ ".join(
+        f"{label.lower()}: {entity.strip()}"
+        for label, values in re.findall(r"\b(PER|LOC|ORG|DATE):\s*([^$]+)", text)
+        for entity in values.split(",")
+        if entity.strip().lower() != "none"
+    )
+
+
+def _take_k(k: int) -> Step:
+    if not isinstance(k, int) or k < 1:
+        raise ValueError(f"k is a whole number of at least 1, not {k!r}")
+    return partial(_take_first_k, k)
+
+
+FILTERS: dict[str, Callable[..., Step]] = {
     "regex": _regex,
-    "first_match": _first_match,
-    "strip": lambda: _each(str.strip),
-    "remove_whitespace": lambda: _each(str.lstrip),
-    "lowercase": lambda: _each(str.lower),
-    "uppercase": lambda: _each(str.upper),
+    "regex_pos": _tags,
+    "multi_choice_regex": _multiple_choice,
+    "first_match": lambda regex_pattern, fallback=NO_MATCH: _regex(regex_pattern, 0, fallback),
+    "strip": lambda: partial(_each, str.strip),
+    "remove_whitespace": lambda: partial(_each, str.strip),
+    "lowercase": lambda: partial(_each, str.lower),
+    "uppercase": lambda: partial(_each, str.upper),
     "map": _map,
-    "take_first": lambda: partial(_first, 1),
-    "take_first_k": _take_first_k,
-    "majority_vote": lambda: _vote,
+    "format_span": lambda: partial(_each, _spans),
+    "take_first": lambda: _take_first,
+    "take_first_k": _take_k,
+    "majority_vote": lambda: _majority,
 }
 """The filters by name; each makes a step from its parameters."""
 
-_POOLING = frozenset({"take_first", "take_first_k", "majority_vote"})
+_POOLING = ("take_first", "take_first_k", "majority_vote")

@@ -23,7 +23,6 @@ from cbcore.exceptions import (
     PluginContractError,
     UnknownComponentError,
 )
-from cbcore.introspection import signature_of
 from cbcore.names import near_matches
 from cbcore.plugins import Catalog, default_catalog
 from cbcore.specs import Spec
@@ -178,12 +177,7 @@ def make_format(
     broken = functools.partial(PluginContractError, owner)
     with at_boundary(f"making the format {name!r}", broken):
         spec = Spec(name, params=dict(params or {}))
-        if check is not None:
-            signature = signature_of(factory)
-            accepted = {} if signature is None else signature.parameters
-            for key, value in spec.params.items():
-                check(name, key, value, accepted[key].annotation if key in accepted else Any)
-        made = make(spec, factory)
+        made = make(spec, factory, check=check)
     if not isinstance(made, Format):
         raise PluginContractError(
             owner, f"the format {name!r} lacks one of name, ask(), show() and read()"

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from cb_suites.bounded.yaml import NotReadableError, read_bytes
+from cb_suites.engine.code_eval import in_sandbox
 from cb_suites.engine.documents import FunctionReference, problem
 from cb_suites.engine.settings import stamp_of
 from cb_suites.engine.trust import Trust, real, vouching
-from cb_suites.harness.code_eval import in_sandbox
-from cbcore.components import describe_exception
+from cbcore.boundary import describe_exception
 from cbcore.exceptions import ConfigError
 from cbcore.names import hint
 

@@ -6,18 +6,12 @@ calls with a document and the results becomes an evaluator.
 
 from __future__ import annotations
 
-import string
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from cb_suites.bounded.worker import WORKERS, FailedError
 from cb_suites.engine.documents import origin_of, problem
-from cb_suites.engine.filters import checked_pattern
+from cb_suites.engine.metrics import EXACT_MATCH_OPTIONS, exact_match
 from cb_suites.engine.model import FilterPipeline, FilterStep, Origin
-from cb_suites.engine.sending import reduced
-from cbcore.exceptions import MissingScoreError
-from cbcore.results import Scored
-from cbcore.scoring import response_of
 
 EVALUATOR_OF_METRIC: dict[str, str | None] = {
     "exact_match": "answer_quality",
@@ -79,13 +73,12 @@ def from_metric_list(
         evaluator: Any = EVALUATOR_OF_METRIC[metric]
         options = _exact_match_options(item, note)
         if options and scores[-1] == "exact_match":
-            evaluator = _exact_match(options, at)
+            evaluator = exact_match(options, at)
         if evaluator is not None and evaluator not in evaluators:
             evaluators.append(evaluator)
     return tuple(evaluators), scores[0] if scores else None
 
 
-_OF_EXACT_MATCH = ("regexes_to_ignore", "ignore_case", "ignore_punctuation", "ignore_numbers")
 _READ_OF_A_METRIC = ("metric", "aggregation", "higher_is_better", "hf_evaluate")
 
 
@@ -93,66 +86,9 @@ def _exact_match_options(item: Any, note: Callable[[str, str], None]) -> dict[st
     """What is to be ignored in a comparison; any other option is noted."""
     given = item if isinstance(item, Mapping) else {}
     for key in given:
-        if key not in (*_READ_OF_A_METRIC, *_OF_EXACT_MATCH):
+        if key not in (*_READ_OF_A_METRIC, *EXACT_MATCH_OPTIONS):
             note(f"metric_list: {key}", "give parameters to an evaluator under evaluators:")
-    return {key: given[key] for key in _OF_EXACT_MATCH if given.get(key)}
-
-
-def _exact_match(options: Mapping[str, Any], place: Origin) -> ExactMatch:
-    try:
-        return ExactMatch(**options)
-    except (TypeError, ValueError) as error:
-        raise problem(place, f"regexes_to_ignore is a list of patterns: {error}") from error
-
-
-class ExactMatch:
-    """Whether the response equals an answer, once what is to be ignored is taken out of both.
-
-    `exact_match` as the options of a `metric_list` describe it.
-    """
-
-    name = "exact_match"
-    emits = ("exact_match",)
-    needs = ("answers",)
-
-    def __init__(
-        self,
-        regexes_to_ignore: Sequence[str] = (),
-        ignore_case: bool = False,
-        ignore_punctuation: bool = False,
-        ignore_numbers: bool = False,
-    ) -> None:
-        one = isinstance(regexes_to_ignore, str)
-        given: Any = (regexes_to_ignore,) if one else regexes_to_ignore
-        self.regexes_to_ignore: tuple[str, ...] = tuple(given)
-        self.ignore_case = ignore_case
-        self.ignore_punctuation = ignore_punctuation
-        self.ignore_numbers = ignore_numbers
-        for pattern in self.regexes_to_ignore:
-            checked_pattern(pattern)
-
-    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
-        response = response_of(processed)
-        answers = original.get("answers")
-        if not answers:
-            raise MissingScoreError("the document has no answer to compare with")
-        left = self._compared(response)
-        return {"exact_match": float(any(left == self._compared(str(a)) for a in answers))}
-
-    def _compared(self, text: str) -> str:
-        for pattern in self.regexes_to_ignore:
-            text = _without(pattern, text)
-        text = text.lower() if self.ignore_case else text
-        unread = string.punctuation if self.ignore_punctuation else ""
-        unread += string.digits if self.ignore_numbers else ""
-        return text.translate(dict.fromkeys(map(ord, unread))).strip()
-
-
-def _without(pattern: str, text: str) -> str:
-    try:
-        return str(WORKERS.ask("replace", pattern, "", text))
-    except FailedError as error:
-        raise MissingScoreError(f"the pattern {pattern!r}: {error.message}") from error
+    return {key: given[key] for key in EXACT_MATCH_OPTIONS if given.get(key)}
 
 
 def first_metric(value: Any) -> str | None:
@@ -165,29 +101,23 @@ def first_metric(value: Any) -> str | None:
 
 
 def filter_pipelines(
-    value: Any, place: Origin, resolve: Callable[[Any], Any], *, as_written: bool = False
+    value: Any, place: Origin, resolve: Callable[[Any], Any]
 ) -> tuple[FilterPipeline, ...]:
-    """The pipelines of a `filter_list`: each a name and the steps under `filter`.
-
-    Steps that are code are made to take one response, unless they are wanted `as_written`.
-    """
+    """The pipelines of a `filter_list`: each a name and the steps under `filter`."""
     if isinstance(value, Mapping) and "name" not in value:
         value = list(value.values())
     items = value if isinstance(value, list) else [value]
-    found = tuple(
-        _pipeline(item, origin_of(items, i, place), resolve, as_written)
-        for i, item in enumerate(items)
-    )
-    twice = [pipeline.name for pipeline in found]
-    for i, pipeline in enumerate(found):
-        if pipeline.name in twice[:i]:
-            raise problem(origin_of(items, i, place), f"two filters are called {pipeline.name!r}")
-    return found
+    found: dict[str, FilterPipeline] = {}
+    for i, item in enumerate(items):
+        at = origin_of(items, i, place)
+        pipeline = _pipeline(item, at, resolve)
+        if pipeline.name in found:
+            raise problem(at, f"two filters are called {pipeline.name!r}")
+        found[pipeline.name] = pipeline
+    return tuple(found.values())
 
 
-def _pipeline(
-    item: Any, place: Origin, resolve: Callable[[Any], Any], as_written: bool
-) -> FilterPipeline:
+def _pipeline(item: Any, place: Origin, resolve: Callable[[Any], Any]) -> FilterPipeline:
     if not isinstance(item, Mapping) or not isinstance(item.get("name"), str):
         raise problem(place, "an item of filter_list has a name and, under filter, its steps")
     for key in item:
@@ -199,13 +129,11 @@ def _pipeline(
             )
     steps = item.get("filter") or []
     steps = steps if isinstance(steps, list) else [steps]
-    made = tuple(
-        _step(step, origin_of(steps, i, place), resolve, as_written) for i, step in enumerate(steps)
-    )
+    made = tuple(_step(step, origin_of(steps, i, place), resolve) for i, step in enumerate(steps))
     return FilterPipeline(item["name"], made)
 
 
-def _step(step: Any, place: Origin, resolve: Callable[[Any], Any], as_written: bool) -> FilterStep:
+def _step(step: Any, place: Origin, resolve: Callable[[Any], Any]) -> FilterStep:
     if isinstance(step, str):
         return FilterStep(step)
     if not isinstance(step, Mapping) or step.get("function") is None:
@@ -214,59 +142,4 @@ def _step(step: Any, place: Origin, resolve: Callable[[Any], Any], as_written: b
     function = resolve(step["function"])
     if function == "custom" and params.get("filter_fn") is None:
         raise problem(place, "a custom filter needs filter_fn: !function module.function")
-    if as_written:
-        return FilterStep(function, params)
-    if function == "custom":
-        custom = params.pop("filter_fn")
-        return FilterStep(_OverAll(custom), params)
-    if isinstance(function, type):
-        return FilterStep(_OverAll(function(**params).apply))
     return FilterStep(function, params)
-
-
-class _OverAll:
-    """A filter that takes all responses to all documents, applied to one response."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
-
-    def __call__(self, response: str, **params: Any) -> str:
-        (filtered,) = self.function([[response]], [{}], **params)
-        chosen = next(iter(filtered), "") if not isinstance(filtered, str) else filtered
-        return str(chosen)
-
-
-def _unboxed(value: Any) -> Any:
-    """Plain Python of a number that an array library made: `numpy.bool_`, a tensor of one."""
-    return value.item() if getattr(value, "ndim", None) == 0 else value
-
-
-class ProcessResults:
-    """Scores with a task's own `process_results(document, results)`.
-
-    What it gives for a metric in `aggregated` is kept as it is, under `RESULTS` in the details,
-    for the function that makes one number of all of them.
-    """
-
-    name = "process_results"
-    RESULTS = "results"
-
-    def __init__(self, function: Callable[..., Any], aggregated: Iterable[str] = ()) -> None:
-        self.function = function
-        self.aggregated = frozenset(aggregated)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return reduced(ProcessResults, self.function, self.aggregated)
-
-    def score(
-        self, original: Mapping[str, Any], processed: Mapping[str, Any]
-    ) -> Mapping[str, float]:
-        """Every number the function gives, under its name there."""
-        response = response_of(processed, text_only=True)
-        given = {str(k): v for k, v in dict(self.function(dict(original), [response])).items()}
-        given = {k: _unboxed(v) for k, v in given.items()}
-        scores = {k: float(v) for k, v in given.items() if isinstance(v, bool | int | float)}
-        kept = {k: v for k, v in given.items() if k in self.aggregated}
-        if not scores and not kept:
-            raise MissingScoreError("process_results gave no number")
-        return Scored(scores, details={self.RESULTS: kept}) if kept else scores

@@ -1,7 +1,7 @@
 """The index of suite files: which task, group or tag is defined where.
 
 A file is looked at once and remembered until it changes, so that a large collection costs
-little the second time. Nothing here parses a file that can be told at a glance.
+little the second time.
 """
 
 from __future__ import annotations
@@ -228,22 +228,16 @@ class _Folder:
 
 
 def _recall(file: Path) -> dict[str, tuple[tuple[int, ...], Glance]]:
+    found: dict[str, tuple[tuple[int, ...], Glance]] = {}
     try:
         memory = orjson.loads(file.read_bytes())
-        if memory["version"] != _MEMORY_VERSION:
-            return {}
-        return {
-            path: (tuple(stamp), _glance_from(values))
-            for path, (stamp, values) in memory["files"].items()
-        }
+        for path, (stamp, values) in memory["files"].items():
+            fields: list[Any] = [tuple(v) if isinstance(v, list) else v for v in values]
+            found[path] = (tuple(stamp), Glance(*fields))
+        known = memory["version"] == _MEMORY_VERSION
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return {}
-
-
-def _glance_from(values: list[Any]) -> Glance:
-    task, group, tags, includes, dataset, line, reason = values
-    tags = None if tags is None else tuple(tags)
-    return Glance(task, group, tags, tuple(includes), dataset, line, reason)
+        known = False
+    return found if known else {}
 
 
 def _suite_files(folder: str, *, recursive: bool) -> Iterator[tuple[str, os.stat_result]]:

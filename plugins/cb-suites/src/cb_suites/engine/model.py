@@ -45,6 +45,8 @@ class FilterPipeline:
 
 
 NO_FILTER = FilterPipeline("none")
+FIRST_RESPONSE = FilterPipeline("none", (FilterStep("take_first"),))
+"""What a task of the harness has without filters: of several responses, the first."""
 
 
 @attrs.frozen

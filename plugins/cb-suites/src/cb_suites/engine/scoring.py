@@ -9,10 +9,9 @@ from typing import Any
 
 import attrs
 
-from cb_suites.engine.filters import Pipeline
+from cb_suites.engine.filters import Filter
 from cb_suites.engine.formats import Format
 from cb_suites.engine.reading import Reading, normalized
-from cb_suites.engine.sending import Parcel
 from cbcore.assembly import Built
 from cbcore.exceptions import MissingScoreError, ScoringError
 from cbcore.protocols import Cost
@@ -53,19 +52,15 @@ class TaskScorer:
     """
 
     evaluator: Any
-    pipeline: Pipeline
+    filter: Filter
     format: Format | None
     first: bool = True
     record: Mapping[str, Any] | None = None
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        own = (Parcel(self.pipeline), Parcel(self.format))
-        return type(self), (self.evaluator, *own, self.first, self.record)
-
     @property
     def name(self) -> str:
         inner: str = self.evaluator.name
-        return inner if self.first else f"{inner},{self.pipeline.name}"
+        return inner if self.first else f"{inner},{self.filter.name}"
 
     @property
     def emits(self) -> tuple[str, ...]:
@@ -86,7 +81,7 @@ class TaskScorer:
         return {
             "version": metadata.version("cb-suites"),
             "evaluator": key_of(self.evaluator, self.record),
-            "filter": [self.pipeline.name, self.pipeline.written, *self.pipeline.functions],
+            "filter": [self.filter.name, self.filter.written, *self.filter.functions],
             "format": None if self.format is None else key_of(self.format),
             "first": self.first,
         }
@@ -122,8 +117,9 @@ class TaskScorer:
         answered = [output for output in outputs if output.get("response") is not None]
         if not answered:
             return [dict(outputs[-1])]
-        left = self.pipeline.apply([str(output["response"]) for output in answered])
-        return [self._read(original, {**answered[-1], "response": text}) for text in left]
+        left = self.filter.apply([str(output["response"]) for output in answered], original)
+        texts = left if isinstance(left, list) else [left]
+        return [self._read(original, {**answered[-1], "response": str(text)}) for text in texts]
 
     def _read(self, original: Mapping[str, Any], output: dict[str, Any]) -> dict[str, Any]:
         if self.format is not None:
@@ -134,7 +130,7 @@ class TaskScorer:
 
     def _averaged(self, scored: Sequence[Any]) -> dict[str, float] | Scored:
         if not scored:
-            raise MissingScoreError(f"the filter {self.pipeline.name!r} left no response")
+            raise MissingScoreError(f"the filter {self.filter.name!r} left no response")
         if len(scored) == 1:
             named: dict[str, float] | Scored = self._named(scored[0])
             return named
@@ -161,7 +157,7 @@ class TaskScorer:
         return scored
 
     def _renamed(self, name: str) -> str:
-        return score_key(name, self.pipeline.name, first=self.first)
+        return score_key(name, self.filter.name, first=self.first)
 
 
 @attrs.frozen
@@ -232,13 +228,13 @@ def score_key(name: str, pipeline: str, *, first: bool) -> str:
 
 
 def make_scorer(
-    evaluator: Built, pipeline: Pipeline, task_format: Format | None, *, first: bool
+    evaluator: Built, task_filter: Filter, task_format: Format | None, *, first: bool
 ) -> Built:
     """The evaluator behind a filter and a format; itself, where neither changes anything."""
-    if first and not pipeline.steps and task_format is None:
+    if first and not task_filter.steps and task_format is None:
         return evaluator
-    kind: type[TaskScorer] = PoolingTaskScorer if pipeline.pools else TaskScorer
+    kind: type[TaskScorer] = PoolingTaskScorer if task_filter.pools else TaskScorer
     if hasattr(evaluator.value, "ascore"):
-        kind = AwaitedPoolingTaskScorer if pipeline.pools else AwaitedTaskScorer
-    scorer = kind(evaluator.value, pipeline, task_format, first, evaluator.record)
+        kind = AwaitedPoolingTaskScorer if task_filter.pools else AwaitedTaskScorer
+    scorer = kind(evaluator.value, task_filter, task_format, first, evaluator.record)
     return Built(scorer, is_automatic=evaluator.is_automatic)

@@ -14,8 +14,6 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-import attrs
-
 from cb_suites.engine.functions import OF_SUITES, module_of
 
 _PROTOCOL = 5
@@ -36,20 +34,6 @@ def reduced(make: Callable[..., Any], *arguments: Any) -> tuple[Any, ...]:
     written = io.BytesIO()
     _Pickler(written, _PROTOCOL).dump((make, arguments))
     return _made, (written.getvalue(),)
-
-
-@attrs.frozen
-class Parcel:
-    """Something that may hold code of a suite; a worker gets what is in it."""
-
-    content: Any
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return reduced(_unchanged, self.content)
-
-
-def _unchanged(content: Any) -> Any:
-    return content
 
 
 def _made(payload: bytes) -> Any:

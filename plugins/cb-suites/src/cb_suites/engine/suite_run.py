@@ -16,21 +16,19 @@ from typing import Any
 import attrs
 
 from cb_suites.engine.documents import functions_in
-from cb_suites.engine.harness import ProcessResults
-from cb_suites.engine.harness_tasks import HarnessMaker
 from cb_suites.engine.manager import shipped_path
+from cb_suites.engine.metric_scoring import TEXT, MetricScorer, ProcessResults
 from cb_suites.engine.model import Selection, TaskConfig
 from cb_suites.engine.selecting import select
 from cb_suites.engine.tables import SuiteTable, TaskOutcome, scores_by_row
 from cb_suites.engine.task_benchmarks import TaskMaker
-from cb_suites.harness.scoring import TEXT, HarnessScorer
 from cbcore.assembly import Benchmark, Builder
 from cbcore.components import Component
 from cbcore.exceptions import CBError, ConfigError, PluginError, UsageError
 from cbcore.plugins import Catalog
 from cbcore.protocols import Run
 from cbcore.provenance import describe
-from cbcore.results import EvalResult, EvalRow, RowsBySystem, Section
+from cbcore.results import EvalResult, EvalRow, Section
 from cbcore.settings import RunSettings
 from cbcore.stats import Units
 
@@ -58,7 +56,7 @@ def add_suites(settings: RunSettings, builder: Builder) -> None:
 
 def _make_benchmarks(run: SuiteRun, settings: RunSettings, builder: Builder) -> list[Benchmark]:
     """The benchmarks of all tasks that can run. Raises `UsageError` if none can."""
-    maker = TaskMaker(settings, builder, HarnessMaker(settings, builder))
+    maker = TaskMaker(settings, builder)
     benchmarks: list[Benchmark] = []
     first_error, place = None, ""
     for leaf in run.selection.leaves():
@@ -135,7 +133,7 @@ class SuiteRun:
 
     def cb_summarize(self, run: Run, result: EvalResult) -> Section:
         """The table of all suites; problems are appended to those of the result."""
-        rows = _group_rows(result)
+        rows = result.rows_by_system()
         lines, problems = self._make_table(rows, self._find_failures(run, rows))
         result.problems += problems
         columns = dict(COLUMNS)
@@ -235,7 +233,7 @@ def _unscored(rows: Mapping[str, Sequence[EvalRow]], tasks: Collection[str]) -> 
     """Of which tasks `process_results` left rows without a score, of how many, and why."""
     reasons: dict[str, list[str]] = {}
     n_rows: Counter[str] = Counter()
-    scorers = (ProcessResults.name, HarnessScorer.base_name)
+    scorers = (ProcessResults.name, MetricScorer.base_name)
     for row in itertools.chain.from_iterable(rows.values()):
         n_rows[row.dataset] += row.error is None
         for name, reason in row.missing.items():
@@ -248,11 +246,3 @@ def _unscored(rows: Mapping[str, Sequence[EvalRow]], tasks: Collection[str]) -> 
         for key in tasks
         if key in reasons
     ]
-
-
-def _group_rows(result: EvalResult) -> dict[str, Sequence[EvalRow]]:
-    """The rows of each system, without reading those on disk."""
-    if not isinstance(result.rows, RowsBySystem):
-        return {**result.rows_by_system()}
-    found = {part[0].system: part for part in result.rows.parts if part}
-    return {system: found.get(system, ()) for system in result.systems}

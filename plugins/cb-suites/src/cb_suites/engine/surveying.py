@@ -17,13 +17,13 @@ import attrs
 from cb_suites.bounded.yaml import read_bytes
 from cb_suites.engine.building import Place
 from cb_suites.engine.documents import functions_in
+from cb_suites.engine.filters import make_filter
 from cb_suites.engine.functions import is_installed, module_file
 from cb_suites.engine.index import Entry
 from cb_suites.engine.manager import SuiteManager
 from cb_suites.engine.model import TaskConfig
 from cb_suites.engine.settings import absolute
-from cb_suites.harness.filters import make_filter
-from cb_suites.harness.task import HarnessTask, check_usable
+from cb_suites.engine.task import Task, check_usable
 from cbcore.exceptions import CBError, UsageError
 
 _EXAMPLES = 3
@@ -114,7 +114,7 @@ def _verdict(entry: Entry, build: Callable[..., Any], sandboxed: bool) -> Verdic
         if config.harness is None:
             measured = "by its class" if config.task_class is not None else "by our evaluators"
         else:
-            task = HarnessTask.of(config)
+            task = Task.of(config)
             check_usable(task, sandboxed=sandboxed)
             _check_filters(config)
             measured = task.output_type

@@ -14,10 +14,9 @@ from typing import Any
 import attrs
 
 from cb_suites.engine.aggregates import aggregate
-from cb_suites.engine.harness import ProcessResults
+from cb_suites.engine.metric_scoring import BY, MetricScorer, ProcessResults, kept_results
 from cb_suites.engine.model import AggregateMetric, GroupNode, Leaf, Node, TaskConfig
 from cb_suites.engine.scoring import score_key
-from cb_suites.harness.scoring import BY, HarnessScorer, kept_results
 from cbcore.boundary import contained
 from cbcore.json_data import to_json_safe
 from cbcore.names import hint
@@ -167,7 +166,7 @@ def _read_by(rows: Iterable[EvalRow], task: str) -> str:
     """How choices were found: by likelihood, or read from text; empty where there are none."""
     for row in rows:
         if row.dataset == task:
-            said = row.metadata.get(HarnessScorer.base_name) or {}
+            said = row.metadata.get(MetricScorer.base_name) or {}
             if isinstance(said, Mapping) and said.get(BY):
                 return str(said[BY])
     return ""
@@ -197,12 +196,10 @@ def results_by_document(
 
 def _kept(row: EvalRow, name: str, *, first: bool) -> Mapping[str, Any]:
     """What a row keeps of one filter for the aggregation, by metric."""
-    own = row.metadata.get(score_key(HarnessScorer.base_name, name, first=first))
-    if own is not None:
-        return kept_results(own)
-    of_class = row.metadata.get(score_key(ProcessResults.name, name, first=first)) or {}
-    found: Mapping[str, Any] = of_class.get(ProcessResults.RESULTS, {})
-    return found
+    for scorer in (MetricScorer.base_name, ProcessResults.name):
+        if details := row.metadata.get(score_key(scorer, name, first=first)):
+            return kept_results(details)
+    return {}
 
 
 class SuiteTable:

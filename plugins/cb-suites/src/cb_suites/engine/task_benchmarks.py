@@ -7,17 +7,20 @@ from typing import Any
 
 import attrs
 
+from cb_suites.engine.class_requests import OwnExamples, own_filters, own_task
 from cb_suites.engine.class_tasks import ClassSays, asks_itself, made_task, with_class
-from cb_suites.engine.filters import make_pipeline
+from cb_suites.engine.data import TaskData
+from cb_suites.engine.fewshot import choose_seed
+from cb_suites.engine.filters import Filter, make_filter
 from cb_suites.engine.formats import Format, make_format
-from cb_suites.engine.harness_tasks import HarnessMaker
 from cb_suites.engine.locating import ABOUT_DATA
 from cb_suites.engine.mapping import columns_for, unread_columns
-from cb_suites.engine.model import NO_FILTER, Leaf, TaskConfig
-from cb_suites.engine.parts import build_part
-from cb_suites.engine.running import format_name, task_examples
+from cb_suites.engine.metric_scoring import MetricScorer, TaskMetrics
+from cb_suites.engine.model import FIRST_RESPONSE, NO_FILTER, Leaf, TaskConfig
 from cb_suites.engine.scoring import ReadAnswer, make_scorer
 from cb_suites.engine.tables import TaskOutcome
+from cb_suites.engine.task import Task, check_usable, format_name
+from cb_suites.engine.task_examples import TaskExamples
 from cbcore.assembly import Benchmark, Builder, Built
 from cbcore.columns import map_columns
 from cbcore.exceptions import UsageError
@@ -34,8 +37,8 @@ class TaskMaker:
 
     settings: RunSettings
     builder: Builder
-    harness: HarnessMaker
     _read_answer: Built = attrs.field(init=False)
+    _metrics: TaskMetrics | None = attrs.field(default=None, init=False)
 
     @_read_answer.default
     def _build_read_answer(self) -> Built:
@@ -45,18 +48,18 @@ class TaskMaker:
         """A task as a benchmark, with its own metrics. Raises `CBError` if it cannot run."""
         if leaf.config.problem:
             raise UsageError(leaf.config.problem)
-        if leaf.config.harness is not None:
-            benchmark, data = self.harness.make_benchmark(leaf, outcome)
-            return attrs.evolve(benchmark, record=self._describe(leaf, data)), []
         config, says = with_class(leaf.config)
+        outcome.config = config
+        instruction = self.settings.get("system-instruction")
+        seed = choose_seed(config, self.settings.seed)
         if config.task_class is not None and asks_itself(made := made_task(config)):
-            benchmark = self.harness.make_own_benchmark(leaf, config, made, says, outcome)
-            return attrs.evolve(benchmark, record=self._describe(leaf, None)), []
-        outcome.config, outcome.aggregations = config, says.aggregations
-        name = format_name(config)
-        params = config.formats.get(name, {}) if name else {}
-        catalog, check = self.builder.catalog, config.check("formats")
-        task_format = make_format(name, params, catalog, check) if name else None
+            own = OwnExamples(leaf.key, made, config, seed, instruction)
+            task = own_task(config, made, says, own.output_type())
+            outcome.config = attrs.evolve(config, harness=dict(config.settings))
+            scorers = self._metric_scorers(task, own_filters(made, config), outcome)
+            return self._make(leaf, own, scorers, _first_metric(task), None), []
+        task = Task.of(config, instruction, self._make_format(config))
+        check_usable(task, sandboxed=self._runs_code_safely())
         datasets: list[Built] = []
 
         def load(wanted: Any) -> Iterable[Any]:
@@ -64,36 +67,105 @@ class TaskMaker:
             found: Iterable[Any] = datasets[-1].value
             return found
 
-        examples = task_examples(leaf.key, config, task_format, load, self.settings.seed)
-        dataset = datasets[0]
-        chosen = self._scoring(config, says, task_format, dataset, outcome)
+        data = TaskData(config, load)
+        data.prepare()
+        as_turns = bool(self.settings.get("fewshot-as-multiturn"))
+        examples = TaskExamples(leaf.key, task, data, seed, as_turns)
         where = config.origins.get("filter_list", config.origin)
-        pipelines = [make_pipeline(p, where) for p in config.filters or (NO_FILTER,)]
-        evaluators = [
-            make_scorer(evaluator, pipeline, task_format, first=position == 0)
-            for position, pipeline in enumerate(pipelines)
+        if config.harness is not None:
+            given = config.filters if "filter_list" in config.settings else (FIRST_RESPONSE,)
+            filters = [make_filter(one, where) for one in given]
+            scorers = self._metric_scorers(task, filters, outcome)
+            dataset = next(iter(datasets), None)
+            return self._make(leaf, examples, scorers, _first_metric(task), dataset), []
+        outcome.aggregations = says.aggregations
+        dataset = datasets[0]
+        chosen = self._scoring(config, says, task.format, dataset, outcome)
+        filters = [make_filter(one, where) for one in config.filters or (NO_FILTER,)]
+        scorers = [
+            make_scorer(evaluator, one, task.format, first=position == 0)
+            for position, one in enumerate(filters)
             for evaluator in chosen
         ]
-        outcome.filters = [pipeline.name for pipeline in pipelines]
+        outcome.filters = [one.name for one in filters]
+        main_score = self._find_main_score(chosen, dataset.tasks) or says.main_score
         extra = {} if config.primary_score is None else {"score_field": config.primary_score}
         check = config.check("metrics")
         metrics = [self._build("metric", m, extra, check).value for m in config.metrics]
-        main_score = config.primary_score or _find_main_score(chosen, dataset.tasks)
-        benchmark = Benchmark(
+        return self._make(leaf, examples, scorers, main_score, dataset), metrics
+
+    def _make(
+        self,
+        leaf: Leaf,
+        examples: Iterable[Any],
+        evaluators: Sequence[Built],
+        main_score: str | None,
+        dataset: Built | None,
+    ) -> Benchmark:
+        config = leaf.config
+        return Benchmark(
             leaf.key,
             examples,
-            evaluators,
+            list(evaluators),
             repeats=config.repeats if config.repeats > 1 else self.settings.repeats,
-            main_score=main_score or says.main_score,
+            main_score=config.primary_score or main_score,
             record=self._describe(leaf, dataset),
             required=False,
         )
-        return benchmark, metrics
+
+    def _make_format(self, config: TaskConfig) -> Format | None:
+        name = format_name(config)
+        if name is None:
+            return None
+        params = config.formats.get(name, {})
+        return make_format(name, params, self.builder.catalog, config.check("formats"))
+
+    def _metric_scorers(
+        self, task: Task, filters: Sequence[Filter], outcome: TaskOutcome
+    ) -> list[Built]:
+        """A scorer of a task's metrics behind each filter; or the evaluators that the user named."""
+        settings, metrics, share = self.settings, task.metrics, self.builder.share
+        outcome.filters = [one.name for one in filters]
+        outcome.higher_is_better = {
+            m.name: m.higher_is_better for m in metrics if m.higher_is_better is not None
+        }
+        outcome.aggregations = {m.name: m.aggregate for m in metrics if not m.is_mean}
+        added = [share(self._build("evaluator", wanted)) for wanted in settings.added_evaluators]
+        if settings.evaluators is not None:
+            return [*(share(self._build("evaluator", w)) for w in settings.evaluators), *added]
+        outcome.shown = [metric.name for metric in metrics]
+        if self._metrics is None:
+            self._metrics = TaskMetrics()
+            share(self._build("evaluator", self._metrics))
+        own = [MetricScorer(task, one, first=i == 0) for i, one in enumerate(filters)]
+        for scorer in own:
+            self._metrics.add(scorer)
+        return [*map(Built, own), *added]
+
+    def _find_main_score(self, chosen: Sequence[Built], tasks: Sequence[str]) -> str | None:
+        """The score that quality means if a task names none; None if its evaluators declare none.
+
+        It is the first score of an evaluator that was named. Of automatic ones it is F1, else the
+        first score of the only evaluator that names the main task, else the first of all.
+        """
+        scoring = [part for part in chosen if part.emits]
+        scores = [score for part in scoring for score in part.emits]
+        if not scores or not scoring[0].is_automatic:
+            return next(iter(scores), None)
+        meant = (_F1, self.builder.score_of_task(tasks))
+        return next((score for score in meant if score in scores), scores[0])
+
+    def _runs_code_safely(self) -> bool:
+        offered = self.builder.catalog.components("evaluator")
+        return any(component.name == "code_execution" for component in offered)
 
     def _build(
         self, kind: str, wanted: Any, extra: Mapping[str, Any] | None = None, check: Any = None
     ) -> Built:
-        return build_part(self.builder, kind, wanted, extra, check)
+        """A component. Its record has no spec, since the user asked for the suite."""
+        part = self.builder.build(kind, wanted, extra, check)
+        part.record.pop("spec", None)
+        return part
 
     def _describe(self, leaf: Leaf, dataset: Built | None) -> dict[str, Any]:
         """The record of a task's dataset; one of its own is recorded as coming from this plugin."""
@@ -165,33 +237,8 @@ class TaskMaker:
         return self._build("evaluator", map_columns(part.value, **mapping))
 
 
-def _find_main_score(chosen: Sequence[Built], tasks: Sequence[str]) -> str | None:
-    """The score that quality means if a task names none; None if its evaluators declare none.
-
-    It is the first score of an evaluator that was named. Of automatic ones it is F1, else the
-    first score of the only evaluator of a plugin that names the main task, else the first of all.
-    """
-    scores = [
-        (score, part.is_automatic) for part in chosen for score in getattr(part.value, "emits", ())
-    ]
-    if not scores or not scores[0][1]:
-        return scores[0][0] if scores else None
-    installed = [score for score, automatic in scores if automatic]
-    if _F1 in installed:
-        return _F1
-    of_task = {}
-    for part in chosen:
-        if part.is_automatic and tasks and part.component and part.component.owner:
-            emits = _read_declared(part, "emits")
-            if emits and tasks[0] in _read_declared(part, "applies_to"):
-                of_task[emits[0]] = part
-    return next(iter(of_task)) if len(of_task) == 1 else installed[0]
-
-
-def _read_declared(evaluator: Built, field: str) -> Sequence[str]:
-    """The scores or tasks that an evaluator, or else its component, declares."""
-    component = evaluator.component.described() if evaluator.component else None
-    return getattr(evaluator.value, field, None) or getattr(component, field, None) or ()
+def _first_metric(task: Task) -> str | None:
+    return next((metric.name for metric in task.metrics), None)
 
 
 def _evaluator_spec(wanted: Any) -> Any:

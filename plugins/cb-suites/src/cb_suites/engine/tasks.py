@@ -10,12 +10,12 @@ from cb_suites.engine.documents import FunctionReference, problem
 from cb_suites.engine.fields import WITHOUT_MEANING, checked, component_specs, read_spec
 from cb_suites.engine.functions import UnloadableError
 from cb_suites.engine.harness import (
-    ProcessResults,
     filter_pipelines,
     first_metric,
     from_metric_list,
     output_format,
 )
+from cb_suites.engine.metric_scoring import ProcessResults
 from cb_suites.engine.model import NO_FILTER, Origin, TaskConfig
 from cb_suites.engine.settings import Settings, absolute
 from cbcore.boundary import at_boundary
@@ -87,8 +87,7 @@ def task_config(
     if "filter_list" in given:
         place = settings.place("filter_list")
         pipelines = filter_pipelines(
-            *(given["filter_list"], place, lambda value: _resolved(value, resolve)),
-            as_written=by_harness,
+            given["filter_list"], place, lambda value: _resolved(value, resolve)
         )
         task["filters"] = pipelines or (NO_FILTER,)
     return TaskConfig(

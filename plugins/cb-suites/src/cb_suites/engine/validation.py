@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import attrs
 
@@ -14,11 +13,9 @@ from cb_suites.engine.documents import FunctionReference, functions_in
 from cb_suites.engine.index import Entry, Index
 from cb_suites.engine.manager import SuiteManager
 from cb_suites.engine.model import GroupNode, Leaf, Node, Origin
-from cb_suites.engine.remembering import digest_of, recalled, remember
 from cb_suites.engine.settings import absolute
 from cbcore.exceptions import CBError, ConfigError, UsageError
 from cbcore.names import hint
-from cbcore.plugins import default_catalog
 
 
 @attrs.frozen
@@ -71,24 +68,6 @@ class Report:
         self._unchecked.clear()
         self.n_unchecked = 0
 
-    def kept(self) -> dict[str, Any]:
-        """The report as plain data."""
-        return {
-            "counts": [self.n_files, self.n_tasks, self.n_groups],
-            "findings": [attrs.astuple(finding) for finding in self.findings],
-            "unchecked": [[r.text, r.origin.file, r.origin.line] for r in self.unchecked()],
-        }
-
-    @classmethod
-    def recalled(cls, kept: Mapping[str, Any]) -> Report:
-        """The report that was kept so."""
-        n_files, n_tasks, n_groups = kept["counts"]
-        findings = [Remark(*finding) for finding in kept["findings"]]
-        report = cls(n_files, n_tasks, n_groups, findings)
-        for text, file, line in kept["unchecked"]:
-            report.leave_unchecked(FunctionReference(text, Origin(file, line)))
-        return report
-
     def add_error(self, error: CBError, place: str = "") -> None:
         """Keep an error as a remark."""
         if isinstance(error, ConfigError):
@@ -106,28 +85,6 @@ def validate(paths: Iterable[str | Path], manager: SuiteManager) -> Report:
     for path in wanted:
         if not path.exists():
             raise UsageError(f"there is no file or folder {str(path)!r}")
-    digest = _digest(wanted, manager)
-    known = recalled(digest)
-    if known is None:
-        report = _validated(wanted, manager)
-        remember(digest, report.kept())
-        return report
-    return Report.recalled(known)
-
-
-def _digest(wanted: list[Path], manager: SuiteManager) -> str:
-    """A name for all that a report depends on."""
-    catalog = manager.catalog or default_catalog()
-    offered = [
-        f"{kind}:{component.qualified_name}"
-        for kind in ("dataset", "evaluator", "metric", "format", "suite")
-        for component in catalog.components(kind)
-    ]
-    folders = [path if path.is_dir() else path.parent for path in wanted]
-    return digest_of([*folders, *manager.include_paths], *map(str, wanted), *sorted(offered))
-
-
-def _validated(wanted: list[Path], manager: SuiteManager) -> Report:
     index = manager.index(*wanted)
     chosen = [entry for entry in index.entries if _is_within(entry.path, wanted)]
     report = Report(n_files=len({entry.path for entry in chosen}))
@@ -238,28 +195,19 @@ def _check_format(leaf: Leaf, catalogue: Catalogue) -> None:
 
 
 def _check_prompts(leaf: Leaf, _: Catalogue) -> None:
-    from cb_suites.engine.fewshot import few_shot
-    from cb_suites.harness.task import HarnessTask
+    from cb_suites.engine.task import Task
 
-    if leaf.config.harness is not None:
-        HarnessTask.of(leaf.config)
-        return
-    from cb_suites.engine.prompts import DocumentReader
-
-    DocumentReader(leaf.config)
-    few_shot(leaf.config, lambda split: ())
+    Task.of(leaf.config)
 
 
 def _check_filters(leaf: Leaf, report: Report) -> None:
-    from cb_suites.engine.filters import make_pipeline
-    from cb_suites.harness.filters import make_filter
+    from cb_suites.engine.filters import make_filter
 
-    make: Callable[..., Any] = make_pipeline if leaf.config.harness is None else make_filter
     place = leaf.config.origins.get("filter_list", leaf.config.origin)
     for pipeline in leaf.config.filters:
         try:
             if not functions_in(leaf.config.settings):  # code may bring filters of its own
-                make(pipeline, place)
+                make_filter(pipeline, place)
         except CBError as error:
             report.add_error(error, str(place))
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from cb_testing.cases import Case, TooManyCallsError, limited_calls
 from cb_testing.rule_registry import Unchecked, rule
-from cbcore.boundary import contained
-from cbcore.components import describe_exception
+from cbcore.boundary import contained, describe_exception
 from cbcore.contexts import FORMS, context_of
 from cbcore.exceptions import CBError, DataError
 

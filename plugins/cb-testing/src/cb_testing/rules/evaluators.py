@@ -12,8 +12,7 @@ from typing import Any
 from cb_testing import samples
 from cb_testing.cases import Case
 from cb_testing.rule_registry import Unchecked, rule
-from cbcore.boundary import contained
-from cbcore.components import describe_exception
+from cbcore.boundary import contained, describe_exception
 from cbcore.exceptions import ScoringError
 from cbcore.results import Scored
 

@@ -45,6 +45,15 @@ def silent(imports: Sequence[Import]) -> Iterator[str]:
             yield f"importing {done.name} prints {first!r}: remove it, or use the logging module"
 
 
+@rule("import-offline", "plugin")
+def offline(imports: Sequence[Import]) -> Iterator[str]:
+    """Importing the plugin does not reach for the network."""
+    for done in imports:
+        if done.network:
+            reached = ", ".join(done.network)
+            yield f"importing {done.name} reaches for {reached}: connect when a component is used"
+
+
 @rule("hooks-light", "plugin")
 def hooks_light(imports: Sequence[Import]) -> Iterator[str]:
     """A hook module imports only the standard library, pluggy, cbcore and its own package."""

@@ -67,7 +67,7 @@ def resolves(case: Case) -> Iterator[str]:
 def described(case: Case) -> Iterator[str]:
     """It has a summary, and what it declares of itself can be read."""
     try:
-        summary = case.component.described().summary
+        summary = case.component.describe().summary
     except PluginContractError as error:
         yield error.reason
         return

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cb_suites.engine.model import FilterPipeline, FilterStep, Origin
-from cb_suites.harness.filters import DEFAULT, make_filter
+from cb_suites.engine.filters import make_filter
+from cb_suites.engine.model import FIRST_RESPONSE, FilterPipeline, FilterStep, Origin
 from cbcore.exceptions import ConfigError, MissingScoreError
 
 DOCUMENT = {"choices": ["Guilty", "Guilty of Romance"]}
@@ -49,7 +49,7 @@ def test_a_filter_leaves(function, params, responses, left):
 
 def test_a_task_without_filters_takes_the_first_response():
     """As the harness does for all that is not said otherwise."""
-    assert make_filter(DEFAULT, Origin()).apply(["a", "b"], {}) == "a"
+    assert make_filter(FIRST_RESPONSE, Origin()).apply(["a", "b"], {}) == "a"
 
 
 def test_a_class_beside_the_task_sees_the_document():
@@ -73,7 +73,7 @@ def test_too_few_responses_are_told():
         made("take_first_k", k=3).apply(["a"], {})
 
 
-def test_a_pattern_that_takes_for_ever_ends():
+def test_a_pattern_that_takes_for_ever_ends(short_time_limit):
     """Within the limits of a pattern from a file."""
     with pytest.raises(MissingScoreError, match="takes longer"):
         made("regex", regex_pattern="(a+)+$").apply(["a" * 40 + "b"], {})

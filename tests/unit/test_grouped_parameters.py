@@ -10,10 +10,10 @@ import attrs
 import pytest
 
 from cbcore import binding
+from cbcore.binding import by_field
 from cbcore.exceptions import ParameterError
-from cbcore.introspection import parameters_of, public_attributes
+from cbcore.introspection import format_type, parameters_of, public_attributes
 from cbcore.provenance import describe
-from cbcore.records import by_field
 from cbcore.specs import Spec
 from cbcore.store.identity import Identities
 
@@ -150,7 +150,7 @@ def test_errors_name_the_field(spec, message):
 
 def test_the_signature_shows_fields_with_the_defaults_of_the_record_in_the_signature():
     """Two constructors may have the same record with different defaults."""
-    shown = {p.name: (p.type, p.default) for p in parameters_of(Judge)}
+    shown = {p.name: (format_type(p.annotation), p.default) for p in parameters_of(Judge)}
     assert list(shown) == ["url", "max_tries", "wait_s", "api_key", "mode", "scopes", "seed"]
     assert shown["max_tries"] == ("int", 2)
     assert shown["scopes"] == ("list[str] | str", [])

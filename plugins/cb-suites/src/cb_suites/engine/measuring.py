@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from cb_suites.harness.metrics import Metric, count_words, names_of
+from cb_suites.engine.metrics import Metric, count_words, names_of
 from cbcore.exceptions import MissingScoreError
 
 NOWHERE = -100

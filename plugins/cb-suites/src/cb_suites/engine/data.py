@@ -1,24 +1,38 @@
-"""The documents of a task of the harness: which split is asked, and which one shows how."""
+"""The documents of a task: which split is asked, and which one shows how."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from typing import Any
 
 import attrs
 
-from cb_suites.engine.examples import require_usable
+from cb_suites.engine.loading import library_dataset
 from cb_suites.engine.locating import dataset_of
 from cb_suites.engine.model import TaskConfig
-from cb_suites.engine.running import Documents
 from cb_suites.engine.trust import check_given
-from cb_suites.harness.loading import library_dataset
 from cbcore.boundary import at_boundary
 from cbcore.exceptions import DataError
 
 
+class Documents(list[Any]):
+    """Documents as a task's `process_docs` gets them: a list with `map`, `filter` and `select`."""
+
+    def map(self, function: Callable[[Any], Any], **_: Any) -> Documents:
+        """What a function makes of each document, laid over the document."""
+        return Documents({**document, **function(document)} for document in self)
+
+    def filter(self, function: Callable[[Any], Any], **_: Any) -> Documents:
+        """The documents a function is true of."""
+        return Documents(document for document in self if function(document))
+
+    def select(self, indices: Iterable[int]) -> Documents:
+        """The documents at these places."""
+        return Documents(self[index] for index in indices)
+
+
 @attrs.define(eq=False)
-class HarnessData:
+class TaskData:
     """The splits of a task, each loaded once. `load` makes a dataset of what names one."""
 
     config: TaskConfig
@@ -29,7 +43,7 @@ class HarnessData:
 
     def prepare(self) -> None:
         """Find the data that is asked about, without reading it."""
-        if self._given.get("custom_dataset") is None:
+        if self._custom_dataset is None:
             self._raw[self.config.split] = self._rows(self.config.split)
 
     def asked(self) -> Iterable[Any]:
@@ -37,32 +51,33 @@ class HarnessData:
         return self._split(self.config.split, self.config.process_docs)
 
     def shots(self) -> Iterable[Any]:
-        """The documents that worked examples are drawn from."""
-        fewshot = self._fewshot
-        split = fewshot.get("split") or self._given.get("fewshot_split")
+        """The documents that few-shot examples are drawn from."""
+        fewshot, written = self.config.fewshot_config, self.config.settings
+        split = fewshot.get("split") or written.get("fewshot_split")
         if split is not None:
             process = fewshot.get("process_docs", self.config.process_docs)
             return self._split(split, process)
         samples = fewshot.get("samples")
         if samples is not None:
             return self._samples(samples)
-        known = [self._given.get(f"{name}_split") for name in ("training", "validation", "test")]
-        split = next((one for one in known if one is not None), self.config.split)
+        split = self.config.fewshot_split or written.get("test_split") or self.config.split
         return self._split(split, self.config.process_docs)
 
     @property
     def shots_are_asked_too(self) -> bool:
-        """Whether a document could be drawn as its own worked example."""
-        split = self._fewshot.get("split") or self._given.get("fewshot_split")
-        return bool(split == self._given.get("test_split"))
+        """Whether a document could be drawn as its own few-shot example.
+
+        By the rules of the harness that is so where the splits have one name; else always.
+        """
+        written = self.config.settings
+        split = self.config.fewshot_config.get("split") or written.get("fewshot_split")
+        if self.config.harness is None:
+            return self.config.fewshot_config.get("samples") is None
+        return bool(split == written.get("test_split"))
 
     @property
-    def _given(self) -> Mapping[str, Any]:
-        return self.config.harness or {}
-
-    @property
-    def _fewshot(self) -> Mapping[str, Any]:
-        return self._given.get("fewshot_config") or {}
+    def _custom_dataset(self) -> Any:
+        return (self.config.harness or {}).get("custom_dataset")
 
     def _samples(self, samples: Any) -> Sequence[Any]:
         with at_boundary(f"fewshot_config.samples of {self.config.name}", DataError):
@@ -81,7 +96,7 @@ class HarnessData:
         return self._splits[key]
 
     def _rows(self, split: str | None) -> Iterable[Any]:
-        custom = self._given.get("custom_dataset")
+        custom = self._custom_dataset
         if custom is not None:
             return self._of_function(custom, split)
         return self.load(library_dataset(self.config, split) or dataset_of(self.config, split))
@@ -99,10 +114,15 @@ class HarnessData:
         return found
 
     def _processed(self, rows: Iterable[Any], process: Callable[..., Any]) -> Iterable[Any]:
-        """What `process_docs` makes of a split: of a table of `datasets`, where that is installed."""
+        """What `process_docs` makes of a split.
+
+        By the rules of the harness that is a table of `datasets`, where the package is installed.
+        """
+        listed = list(require_usable(rows))
         with at_boundary(f"process_docs of {self.config.name}", DataError):
-            found: Iterable[Any] = process(_table(list(require_usable(rows))))
-        return found
+            table = Documents(listed) if self.config.harness is None else _table(listed)
+            found: Iterable[Any] = process(table)
+            return found if isinstance(found, Sized) else list(found)
 
 
 def _table(rows: list[Any]) -> Any:
@@ -121,3 +141,18 @@ def _table(rows: list[Any]) -> Any:
         ArithmeticError,
     ):
         return Documents(rows)  # rows that no table can hold
+
+
+def require_usable(documents: Iterable[Any]) -> Iterator[Any]:
+    """Documents that are all needed: a `DataError` in place of one is raised."""
+    for document in documents:
+        if isinstance(document, DataError):
+            raise document
+        yield document
+
+
+def make_unusable(example_id: Any, error: DataError) -> DataError:
+    """The error that a task yields in place of an example, whose row then has its id."""
+    unusable = DataError(str(error).replace("\n", "; "))
+    unusable.example_id = example_id
+    return unusable

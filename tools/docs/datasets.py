@@ -12,7 +12,7 @@ from cb_datasets.table import PARQUET_EXPORT, Benchmark
 _INTRODUCTION = """\
 # Datasets
 
-The benchmarks of `cb-datasets`, made from its table by `python -m cb_datasets.reference PAGE`.
+The benchmarks of `cb-datasets`, made from its table by `python -m tools.docs.datasets PAGE`.
 How to use them: [load benchmark datasets](../how-to/load-benchmark-datasets.md).
 `hotpotqa` is a plugin of its own with the same fields.
 
@@ -98,8 +98,8 @@ def _place(entry: Benchmark) -> str:
 
 
 def main(arguments: list[str]) -> None:
-    """Write the page to the path given, from the README in the repository of the package."""
-    readme = Path(__file__).parents[2] / "README.md"
+    """Write the page to the path given, from the README of the plugin."""
+    readme = Path(__file__).parents[2] / "plugins" / "cb-datasets" / "README.md"
     text = page(readme.read_text(encoding="utf-8"))
     Path(arguments[0]).write_text(text, encoding="utf-8")
 

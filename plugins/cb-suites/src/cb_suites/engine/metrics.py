@@ -10,12 +10,13 @@ from typing import Any
 import attrs
 
 from cb_suites.bounded.worker import WORKERS, FailedError
+from cb_suites.engine.aggregations import AGGREGATIONS, Aggregation
 from cb_suites.engine.documents import origin_of, problem
 from cb_suites.engine.filters import checked_pattern
 from cb_suites.engine.model import Origin
-from cb_suites.harness.aggregations import AGGREGATIONS, Aggregation
 from cbcore.exceptions import MissingScoreError
 from cbcore.names import hint
+from cbcore.scoring import response_of
 
 BY_DEFAULT: Mapping[str, tuple[str, ...]] = {
     "loglikelihood": ("perplexity", "acc"),
@@ -114,7 +115,7 @@ def _named(name: str, given: Mapping[str, Any], own_results: bool, place: Origin
         return made
     if name == "exact_match":
         options = {k: v for k, v in given.items() if k not in _NOT_OPTIONS}
-        return attrs.evolve(made, measure=_exact_match(options, place))
+        return attrs.evolve(made, measure=exact_match(options, place))
     if name not in _KNOWN or (given.get("hf_evaluate") is True):
         return attrs.evolve(
             made,
@@ -141,37 +142,70 @@ def _aggregated(metric: Metric, named: Any, place: Origin) -> Metric:
 # -- exact match -------------------------------------------------------------------------------
 
 
-def _exact_match(options: Mapping[str, Any], place: Origin) -> Callable[..., Any]:
-    known = ("regexes_to_ignore", "ignore_case", "ignore_punctuation", "ignore_numbers")
+EXACT_MATCH_OPTIONS = (
+    *("regexes_to_ignore", "ignore_case", "ignore_punctuation", "ignore_numbers"),
+)
+
+
+def exact_match(options: Mapping[str, Any], place: Origin) -> ExactMatch:
+    """The metric with the options of a file. What is wrong with them is a `ConfigError`."""
     for key in options:
-        if key not in known:
+        if key not in EXACT_MATCH_OPTIONS:
+            known = f"options: {', '.join(EXACT_MATCH_OPTIONS)}"
             reason = f"exact_match has no option {key!r}"
-            raise problem(place, reason, hint(key, known, f"options: {', '.join(known)}"))
-    patterns = options.get("regexes_to_ignore") or ()
-    patterns = [patterns] if isinstance(patterns, str) else patterns
+            raise problem(place, reason, hint(key, EXACT_MATCH_OPTIONS, known))
     try:
-        ignored = [checked_pattern(pattern) for pattern in patterns]
+        return ExactMatch(**options)
     except (TypeError, ValueError) as error:
         raise problem(place, f"regexes_to_ignore is a list of patterns: {error}") from error
-    unread = string.punctuation if options.get("ignore_punctuation") else ""
-    unread += string.digits if options.get("ignore_numbers") else ""
-    table = dict.fromkeys(map(ord, unread))
 
-    def compared(value: Any) -> Any:
-        if not isinstance(value, str):
-            return [compared(item) for item in value] if isinstance(value, list) else value
-        for pattern in ignored:
-            value = _without(pattern, value)
-        value = value.lower() if options.get("ignore_case") else value
-        # Arrays of text, which the harness compares, have no zeros at their ends.
-        return value.translate(table).rstrip("\0")
 
-    def measure(references: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
+class ExactMatch:
+    """Whether the response equals an answer, once what is to be ignored is taken out of both.
+
+    A metric that compares references and predictions, and an evaluator of its own.
+    """
+
+    name = "exact_match"
+    emits = ("exact_match",)
+    needs = ("answers",)
+
+    def __init__(
+        self,
+        regexes_to_ignore: str | Sequence[str] | None = None,
+        ignore_case: bool = False,
+        ignore_punctuation: bool = False,
+        ignore_numbers: bool = False,
+    ) -> None:
+        patterns = regexes_to_ignore or ()
+        patterns = [patterns] if isinstance(patterns, str) else patterns
+        self.regexes_to_ignore = tuple(map(checked_pattern, patterns))
+        self.ignore_case = ignore_case
+        self.ignore_punctuation = ignore_punctuation
+        self.ignore_numbers = ignore_numbers
+
+    def __call__(self, references: Sequence[Any], predictions: Sequence[Any]) -> dict[str, float]:
         pairs = zip(references, predictions, strict=True)
-        equal = [_share_equal(compared(gold), compared(said)) for gold, said in pairs]
+        equal = [_share_equal(self._compared(gold), self._compared(said)) for gold, said in pairs]
         return {"exact_match": sum(equal) / len(equal)}
 
-    return measure
+    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> dict[str, float]:
+        answers = original.get("answers")
+        if not answers:
+            raise MissingScoreError("the document has no answer to compare with")
+        said = self._compared(response_of(processed)).strip()
+        return {"exact_match": float(any(said == self._compared(str(a)).strip() for a in answers))}
+
+    def _compared(self, value: Any) -> Any:
+        if not isinstance(value, str):
+            return [self._compared(item) for item in value] if isinstance(value, list) else value
+        for pattern in self.regexes_to_ignore:
+            value = _without(pattern, value)
+        value = value.lower() if self.ignore_case else value
+        unread = string.punctuation if self.ignore_punctuation else ""
+        unread += string.digits if self.ignore_numbers else ""
+        # Arrays of text, which the harness compares, have no zeros at their ends.
+        return value.translate(dict.fromkeys(map(ord, unread))).rstrip("\0")
 
 
 def _share_equal(gold: Any, said: Any) -> float:

@@ -1,4 +1,4 @@
-"""A task in the harness's words: how its documents are asked, and what is measured of them."""
+"""A task: how its documents are asked, and what is measured of them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from typing import Any
 
 import attrs
 
+from cb_suites.engine import messages
+from cb_suites.engine.fewshot import check_fewshot
+from cb_suites.engine.formats import Format
+from cb_suites.engine.measuring import gold_of
+from cb_suites.engine.messages import Delimiters, Message
+from cb_suites.engine.metrics import Metric, metrics_of
 from cb_suites.engine.model import TaskConfig
+from cb_suites.engine.prompts import Document
 from cb_suites.engine.sending import reduced
-from cb_suites.harness import contexts
-from cb_suites.harness.contexts import Delimiters, Message
-from cb_suites.harness.metrics import Metric, metrics_of
-from cb_suites.harness.results import gold_of
-from cb_suites.harness.values import Document, Values
+from cb_suites.engine.values import Fields, Values
 from cbcore.exceptions import DataError, UsageError
 
 DOCUMENT = "document"
@@ -35,15 +38,17 @@ LIKELIHOODS = "loglikelihoods"
 """The field of an output with a `[logarithm, is_greedy]` for each request."""
 LIKELIHOOD_TYPES = ("loglikelihood", "loglikelihood_rolling", "multiple_choice")
 
-_OF_A_DOCUMENT = ("doc_to_text", "doc_to_target", "doc_to_choice", "gen_prefix", "description")
-_DEFAULT_PROMPT = "Answer with the letter of one choice."
+_OF_A_DOCUMENT = (
+    *("doc_to_text", "doc_to_context", "doc_to_target", "doc_to_choice", "description"),
+)
 
 
 @attrs.frozen(eq=False)
-class HarnessTask:
+class Task:
     """What a task says, ready to be asked. `written` is all of it, `functions` its code.
 
-    One that `asks_itself` is an object of the user's, and stays where it is; any other is made
+    `format` is how it is asked in text and read back; without one, the harness's rules hold. One
+    that `asks_itself` is an object of the user's, and stays where it is; any other is made
     again by a worker.
     """
 
@@ -51,59 +56,85 @@ class HarnessTask:
     output_type: str
     values: Values
     shot_values: Values
-    ends: Delimiters
-    shot_ends: Delimiters
-    metrics: Sequence[Metric]
+    ends: Delimiters = attrs.field(factory=Delimiters)
+    shot_ends: Delimiters = attrs.field(factory=Delimiters)
+    metrics: Sequence[Metric] = ()
     process_results: Callable[..., Any] | None = None
     until: tuple[str, ...] = ()
     generation: Mapping[str, Any] = attrs.Factory(dict)
     system_instruction: str | None = None
-    written: str = ""
     functions: tuple[Any, ...] = ()
     asks_itself: bool = False
+    format: Format | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.asks_itself:
             raise pickle.PicklingError(
                 f"the task {self.config.name!r} asks and measures by an object of its own class"
             )
-        return reduced(HarnessTask.of, self.config, self.system_instruction)
+        return reduced(Task.of, self.config, self.system_instruction)
+
+    @property
+    def written(self) -> str:
+        """All that its file says of it."""
+        return repr(sorted((key, repr(value)) for key, value in self.config.settings.items()))
 
     @classmethod
-    def of(cls, config: TaskConfig, system_instruction: str | None = None) -> HarnessTask:
-        """The task of a config that speaks the harness's words."""
+    def of(
+        cls,
+        config: TaskConfig,
+        system_instruction: str | None = None,
+        task_format: Format | None = None,
+    ) -> Task:
+        """The task of a config."""
         given = config.harness or {}
+        check_fewshot(config)
+        by_field = config.harness is None
         output_type = given.get("output_type", "generate_until")
-        fewshot = dict(given.get("fewshot_config") or {})
+        fewshot = config.fewshot_config
         ends = Delimiters(config.target_delimiter, config.fewshot_delimiter)
-        of_document = {key: given.get(key) for key in _OF_A_DOCUMENT}
-        of_shots = {**of_document, **{k: v for k, v in fewshot.items() if k in _OF_A_DOCUMENT}}
+        of_document = {key: getattr(config, key) for key in _OF_A_DOCUMENT}
+        of_document["gen_prefix"] = given.get("gen_prefix")
+        of_shots = {**of_document, **{k: v for k, v in fewshot.items() if k in of_document}}
         own_results = given.get("process_results")
         place = config.origins.get("metric_list", config.origin)
         generation = dict(given.get("generation_kwargs") or {})
         _check_limit(config, generation.get("max_gen_toks"))
+        metrics = (
+            ()
+            if by_field
+            else metrics_of(
+                given.get("metric_list"),
+                output_type,
+                own_results=own_results is not None,
+                place=place,
+            )
+        )
         return cls(
             config,
             output_type,
-            Values(of_document, lambda key: config.origins.get(key, config.origin)),
-            Values(of_shots, lambda key: config.origins.get("fewshot_config", config.origin)),
+            Values(
+                of_document,
+                lambda key: config.origins.get(key, config.origin),
+                by_field=by_field,
+            ),
+            Values(
+                of_shots,
+                lambda key: config.origins.get("fewshot_config", config.origin),
+                by_field=by_field,
+            ),
             ends,
             Delimiters(
                 _said(fewshot, "target_delimiter", ends.target),
                 _said(fewshot, "fewshot_delimiter", ends.fewshot),
             ),
-            metrics_of(
-                given.get("metric_list"),
-                output_type,
-                own_results=own_results is not None,
-                place=place,
-            ),
+            metrics,
             own_results,
             _until(generation, ends.fewshot),
             generation,
             system_instruction,
-            repr(sorted((key, repr(value)) for key, value in config.settings.items())),
             tuple(_functions_in(given)),
+            format=task_format,
         )
 
     def is_mean(self, metric: str) -> bool:
@@ -119,40 +150,55 @@ class HarnessTask:
 
     # -- what is asked ---------------------------------------------------------------------------
 
-    def messages(self, document: Document, shots: Sequence[Document]) -> list[Message]:
-        """What stands before the question of a document."""
-        parts = contexts.opening(
+    def messages(
+        self, document: Fields, shots: Sequence[Fields], asking: Format | None = None
+    ) -> list[Message]:
+        """What stands before the question of a document; `asking` is how it is asked in text."""
+        parts = messages.opening(
             self.system_instruction, self.values.description(document), self.ends.fewshot
         )
         for shot in shots:
-            parts += self._shot(shot)
+            try:
+                parts += self._shot(shot) if asking is None else self._shot_in_text(shot, asking)
+            except DataError as error:
+                reason = f"one of its worked examples cannot be read: {error.message}"
+                raise DataError(reason, hint=error.hint) from error
         return parts
 
-    def _shot(self, shot: Document) -> list[Message]:
+    def _shot(self, shot: Fields) -> list[Message]:
         values = self.shot_values
-        try:
-            question, choices = values.text(shot), None
-            if values.has_choices:
-                choices = values.choices(shot)
-            answer = values.target(shot)
-            if isinstance(question, int) and choices is not None:
-                question, choices = choices[question], None
-            prefix = values.prefix(shot)
-            return contexts.answered(question, choices, answer, prefix, self.shot_ends)
-        except DataError as error:
-            reason = f"one of its worked examples cannot be read: {error.message}"
-            raise DataError(reason, hint=error.hint) from error
+        question, choices = values.text(shot), None
+        if values.has_choices:
+            choices = values.choices(shot)
+        answer = values.target(shot)
+        if isinstance(question, int) and choices is not None:
+            question, choices = choices[question], None
+        return messages.answered(question, choices, answer, values.prefix(shot), self.shot_ends)
 
-    def questions(self, document: Document, before: Sequence[Message]) -> list[list[Message]]:
+    def _shot_in_text(self, shot: Fields, asking: Format) -> list[Message]:
+        read = self.read(shot, self.shot_values)
+        question, answer = asking.ask(read), asking.show(read)
+        return messages.answered(question, None, answer, None, self.shot_ends)
+
+    def read(self, document: Fields, values: Values) -> Document:
+        """A document as a format asks it."""
+        if self.config.harness is None:
+            return values.read(document)
+        asked = self.values.text(document)
+        text = asked if isinstance(asked, str) else "Which of these is right?"
+        choices = tuple(self.shown_choices(document))
+        return Document(document, text, choices, tuple(self.answers(document)))
+
+    def questions(self, document: Fields, before: Sequence[Message]) -> list[list[Message]]:
         """The whole prompt of a document; one for each choice, where those are the questions."""
         prefix = self.values.prefix(document)
         asked = self.values.text(document)
         if self.values.has_choices and _is_index(asked):
             every = self.values.choices(document)
-            return [[*before, *contexts.asked(one, prefix, "")] for one in every]
-        return [[*before, *contexts.asked(asked, prefix, self.ends.target)]]
+            return [[*before, *messages.asked(one, prefix, "")] for one in every]
+        return [[*before, *messages.asked(asked, prefix, self.ends.target)]]
 
-    def requests(self, document: Document, prompts: Sequence[str]) -> list[list[str]]:
+    def requests(self, document: Fields, prompts: Sequence[str]) -> list[list[str]]:
         """What is asked of a system that gives likelihoods: contexts with their continuations."""
         target = self.values.target(document)
         if self.output_type == "loglikelihood_rolling":
@@ -168,24 +214,33 @@ class HarnessTask:
             asked += [["", f"{delimiter}{choice}"] for choice in choices]
         return asked
 
-    def _choices_are_questions(self, document: Document) -> bool:
+    def _choices_are_questions(self, document: Fields) -> bool:
         return self.values.has_choices and _is_index(self.values.text(document))
 
-    def gold(self, document: Document) -> Any:
+    def gold(self, document: Fields) -> Any:
         """The number of the right choice."""
         values = self.values
         asked = values.text(document)
         right = asked if _is_index(asked) else values.target(document)
         return gold_of(right, values.choices(document))
 
-    def shown_choices(self, document: Document) -> list[str]:
+    def shown_choices(self, document: Fields) -> list[str]:
         """The choices as text shows them."""
         choices = list(map(str, self.values.choices(document)))
         if not self._choices_are_questions(document):
             return choices
         return [f"{one}{self.ends.target}{self.values.target(document)}" for one in choices]
 
-    def many_targets(self, document: Document) -> bool:
+    def answers(self, document: Fields) -> list[str]:
+        """The right answers as text."""
+        if self.output_type == "multiple_choice":
+            gold, choices = self.gold(document), self.shown_choices(document)
+            golds = gold if isinstance(gold, list) else [gold]
+            return [choices[i] for i in golds if 0 <= i < len(choices)]
+        target = self.values.target(document)
+        return [str(one) for one in (target if isinstance(target, list) else [target])]
+
+    def many_targets(self, document: Fields) -> bool:
         """Whether the answer is a list, of which any will do."""
         target = self.values.target(document)
         return isinstance(target, list) and bool(target)
@@ -228,7 +283,7 @@ def _functions_in(value: Any) -> list[Any]:
     return [value] if callable(value) else []
 
 
-def check_usable(task: HarnessTask, *, sandboxed: bool) -> None:
+def check_usable(task: Task, *, sandboxed: bool) -> None:
     """Refuse a task that cannot be measured here, with the reason."""
     config = task.config
     given = config.harness or {}
@@ -244,3 +299,16 @@ def check_usable(task: HarnessTask, *, sandboxed: bool) -> None:
         )
     if task.metrics and all(metric.unusable for metric in task.metrics):
         raise UsageError(f"{config.name}: {task.metrics[0].unusable}")
+
+
+def format_name(config: TaskConfig) -> str | None:
+    """The format a task is asked in; None where its documents are left as they are."""
+    if config.format is not None or config.harness is not None:
+        return config.format
+    if config.doc_to_choice is not None:
+        return "mcqa"
+    shaped = (
+        *(config.doc_to_text, config.doc_to_context, config.doc_to_target),
+        config.description or None,
+    )
+    return "generate" if config.num_fewshot or any(x is not None for x in shaped) else None

@@ -1,22 +1,23 @@
-"""The evaluator of a task of the harness: filters, then what the task measures."""
+"""The evaluator of a task with metrics of its own: filters, then what the task measures."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
 import attrs
 
+from cb_suites.engine import measuring
+from cb_suites.engine.filters import Filter
 from cb_suites.engine.reading import read_choice
-from cb_suites.harness import results
-from cb_suites.harness.filters import Filter
-from cb_suites.harness.task import DOCUMENT, LIKELIHOODS, MANY_TARGETS, REQUESTS, HarnessTask
+from cb_suites.engine.sending import reduced
+from cb_suites.engine.task import DOCUMENT, LIKELIHOODS, MANY_TARGETS, REQUESTS, Task
 from cbcore.exceptions import MissingScoreError
 from cbcore.results import Scored
-from cbcore.scoring import NO_RESPONSE
+from cbcore.scoring import NO_RESPONSE, response_of
 
 RESULTS = "results"
 """Where the details of a row keep what is no number of its own, as JSON, by metric."""
@@ -29,20 +30,20 @@ TEXT = "text"
 
 
 @attrs.frozen(eq=False)
-class HarnessScorer:
+class MetricScorer:
     """Scores the outputs of one document behind one filter of its task.
 
     The scores of the task's first filter have plain names, those of others are `acc,strict`.
     """
 
-    task: HarnessTask
+    task: Task
     filter: Filter
     first: bool = True
 
-    base_name = "harness"
+    base_name = "task_metrics"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return HarnessScorer, (self.task, self.filter, self.first)
+        return MetricScorer, (self.task, self.filter, self.first)
 
     @property
     def name(self) -> str:
@@ -99,10 +100,10 @@ class HarnessScorer:
     ) -> dict[str, Any]:
         task = self.task
         if task.output_type == "loglikelihood":
-            return results.of_likelihood(filtered[0], task.metrics)
+            return measuring.of_likelihood(filtered[0], task.metrics)
         if task.output_type == "loglikelihood_rolling":
-            return results.of_rolling(filtered[0], task.values.target(document), task.metrics)
-        return results.of_choices(
+            return measuring.of_rolling(filtered[0], task.values.target(document), task.metrics)
+        return measuring.of_choices(
             filtered,
             task.values.choices(document),
             task.gold(document),
@@ -126,7 +127,7 @@ class HarnessScorer:
         left = self.filter.apply(texts, document)
         if task.process_results is not None:
             return self._scored(task.process_results(dict(document), [left]))
-        found = results.of_response(
+        found = measuring.of_response(
             task.values.target(document),
             left,
             task.metrics,
@@ -146,21 +147,12 @@ class HarnessScorer:
         else:
             choices = tuple(map(str, task.shown_choices(document)))
             chosen = read_choice(response, choices)
-            found = results.of_text_choice(chosen, task.gold(document), task.metrics)
+            found = measuring.of_text_choice(chosen, task.gold(document), task.metrics)
         return self._scored(found, by=TEXT)
 
     def _scored(self, given: Mapping[str, Any], by: str = "") -> Scored:
         """The numbers as scores; what only all documents together make a number of, beside them."""
-        scores: dict[str, float] = {}
-        kept: dict[str, Any] = {}
-        for name, value in given.items():
-            number = _number(value)
-            if number is not None and self.task.is_mean(str(name)):
-                scores[self._renamed(str(name))] = number
-            else:
-                kept[str(name)] = _plain(value)
-        if not scores and not kept:
-            raise MissingScoreError("the task measured nothing of this document")
+        found = make_scored(given, self.task.is_mean, self._renamed)
         missing = {
             self._renamed(metric.name): metric.unusable
             for metric in self.task.metrics
@@ -172,17 +164,57 @@ class HarnessScorer:
                 for metric in self.task.metrics
                 if metric.name not in given
             }
-        details = {**({RESULTS: json.dumps(kept)} if kept else {}), **({BY: by} if by else {})}
-        return Scored(scores, missing, details)
+        details = {**found.details, **({BY: by} if by else {})}
+        return Scored(found.scores, missing, details)
 
     def _renamed(self, name: str) -> str:
         return name if self.first else f"{name},{self.filter.name}"
 
 
-class HarnessMetrics:
+def make_scored(
+    given: Mapping[str, Any], is_mean: Callable[[str], bool], rename: Callable[[str], str] = str
+) -> Scored:
+    """The numbers as scores; what only all documents make a number of as `RESULTS` beside them."""
+    scores: dict[str, float] = {}
+    kept: dict[str, Any] = {}
+    for name, value in given.items():
+        number = _number(value)
+        if number is not None and is_mean(str(name)):
+            scores[rename(str(name))] = number
+        else:
+            kept[str(name)] = _plain(value)
+    if not scores and not kept:
+        raise MissingScoreError("the task measured nothing of this document")
+    return Scored(scores, details={RESULTS: json.dumps(kept)} if kept else {})
+
+
+class ProcessResults:
+    """Scores with a task's own `process_results(document, results)`.
+
+    What it gives for a metric in `aggregated` is kept for the function that makes one number of
+    all of them; what else is no number is left out.
+    """
+
+    name = "process_results"
+
+    def __init__(self, function: Callable[..., Any], aggregated: Iterable[str] = ()) -> None:
+        self.function = function
+        self.aggregated = frozenset(aggregated)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reduced(ProcessResults, self.function, self.aggregated)
+
+    def score(self, original: Mapping[str, Any], processed: Mapping[str, Any]) -> Scored:
+        response = response_of(processed, text_only=True)
+        given = dict(self.function(dict(original), [response]))
+        wanted = {k: v for k, v in given.items() if k in self.aggregated or _number(v) is not None}
+        return make_scored(wanted, lambda name: name not in self.aggregated)
+
+
+class TaskMetrics:
     """All metrics of a run's tasks: what the run knows of their scorers, of which each has one."""
 
-    name = HarnessScorer.base_name
+    name = MetricScorer.base_name
 
     def __init__(self) -> None:
         self._emits: dict[str, None] = {}
@@ -191,7 +223,7 @@ class HarnessMetrics:
     def emits(self) -> tuple[str, ...]:
         return tuple(self._emits)
 
-    def add(self, scorer: HarnessScorer) -> None:
+    def add(self, scorer: MetricScorer) -> None:
         """Take in what a scorer emits."""
         self._emits |= dict.fromkeys(scorer.emits)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -92,16 +92,3 @@ def _shown(answer: Any, choices: Sequence[Any] | None) -> str:
     if not isinstance(answer, str):
         raise DataError(f"the answer of a worked example is {answer!r}, which is no text")
     return answer
-
-
-def single_turn(messages: Sequence[Message]) -> list[Message]:
-    """All worked examples in the one question that is asked."""
-    head = [m for m in messages[:1] if m.role == "system"]
-    rest = list(messages[len(head) :])
-    tail = [rest.pop()] if rest and rest[-1].role == "assistant" else []
-    if rest:
-        rest[-1] = attrs.evolve(rest[-1], then="")
-    return [*head, Message("user", as_text(rest)), *tail]
-
-
-Turns = list[Mapping[str, str]]

@@ -15,13 +15,12 @@ from typing import Any
 import attrs
 
 from cb_suites.engine.class_tasks import ClassDocuments, ClassSays
-from cb_suites.engine.examples import make_unusable
-from cb_suites.engine.model import TaskConfig
-from cb_suites.harness.contexts import Delimiters
-from cb_suites.harness.filters import DEFAULT, Filter, make_filter, over_all
-from cb_suites.harness.metrics import Metric
-from cb_suites.harness.task import DOCUMENT, GENERATION, REQUESTS, HarnessTask
-from cb_suites.harness.values import Values
+from cb_suites.engine.data import make_unusable
+from cb_suites.engine.filters import Filter, make_filter, over_all
+from cb_suites.engine.metrics import Metric
+from cb_suites.engine.model import FIRST_RESPONSE, TaskConfig
+from cb_suites.engine.task import DOCUMENT, GENERATION, REQUESTS, Task
+from cb_suites.engine.values import Values
 from cbcore.boundary import at_boundary
 from cbcore.exceptions import DataError, UsageError
 from cbcore.introspection import signature_of
@@ -99,8 +98,7 @@ class OwnExamples:
             "chat_template": None,
             "gen_prefix": prefix(document) if callable(prefix) else None,
         }
-        signature = signature_of(make)
-        taken = signature.parameters if signature is not None else {}
+        taken = signature_of(make).parameters
         takes_all = any(p.kind is p.VAR_KEYWORD for p in taken.values())
         return make(document, **{k: v for k, v in offered.items() if takes_all or k in taken})
 
@@ -149,7 +147,7 @@ def _put(kind: str, arguments: Sequence[Sequence[Any]]) -> dict[str, Any]:
     return {"question": prompt, GENERATION: {"until": stops, **wanted}}
 
 
-def own_task(config: TaskConfig, task: Any, says: ClassSays, output_type: str) -> HarnessTask:
+def own_task(config: TaskConfig, task: Any, says: ClassSays, output_type: str) -> Task:
     """What is measured: by `process_results` of the class, summed up as it says."""
 
     def results(document: Mapping[str, Any], answers: list[Any]) -> Any:
@@ -157,13 +155,11 @@ def own_task(config: TaskConfig, task: Any, says: ClassSays, output_type: str) -
 
     names = dict.fromkeys([*says.higher_is_better, *says.aggregations])
     nothing = Values({}, lambda key: config.origins.get(key, config.origin))
-    return HarnessTask(
+    return Task(
         config,
         output_type,
         values=nothing,
         shot_values=nothing,
-        ends=Delimiters(),
-        shot_ends=Delimiters(),
         metrics=[
             Metric(
                 name,
@@ -173,7 +169,6 @@ def own_task(config: TaskConfig, task: Any, says: ClassSays, output_type: str) -
             for name in names
         ],
         process_results=results,
-        written=repr(sorted((key, repr(value)) for key, value in config.settings.items())),
         functions=(type(task),),
         asks_itself=True,
     )
@@ -186,4 +181,4 @@ def own_filters(task: Any, config: TaskConfig) -> list[Filter]:
         Filter(str(one.name), tuple(partial(over_all, step().apply) for step in one.filters))
         for one in held
     ]
-    return made or [make_filter(DEFAULT, config.origin)]
+    return made or [make_filter(FIRST_RESPONSE, config.origin)]
