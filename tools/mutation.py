@@ -29,7 +29,21 @@ N_PARALLEL = 2
 TIME_LIMIT_S = 300
 
 TESTS = {
-    "assembly/wiring": ("unit/assembly", "unit/assembly integration/test_main_score.py"),
+    "binding": ("unit/test_binding.py", "unit/test_binding.py unit/assembly"),
+    "contexts": ("unit/test_contexts.py", "unit/test_contexts.py unit/test_chains.py unit/run"),
+    "plugins/catalog": ("unit/plugins/test_catalog.py", "unit/plugins"),
+    "results/verdicts": (
+        "unit/results/test_verdicts.py unit/results/test_claims.py",
+        "unit/results",
+    ),
+    "run/budget": ("unit/run/test_budget.py", "unit/run integration/test_money.py"),
+    "run/examples": ("unit/run/test_examples.py", "unit/run integration/test_evaluate.py"),
+    "run/finish": ("unit/run/test_limits.py", "unit/run integration/test_evaluate.py"),
+    "run/make_row": ("unit/run/test_rows.py", "unit/run integration/test_evaluate.py"),
+    "specs": ("unit/test_specs.py", "unit/test_specs.py unit/assembly"),
+    "stats/paired": ("unit/stats/test_paired.py unit/stats/test_references.py", "unit/stats"),
+    "store/cache": ("unit/store/test_cache.py", "unit/store integration/test_continued_runs.py"),
+    "store/identity": ("unit/store/test_identity.py", "unit/store integration/test_own_code.py"),
 }
 """By module: its own tests, and those of its folder."""
 
