@@ -243,8 +243,8 @@ class Pair:
                 self.data_error = error
             if self.cache:
                 self.cache.look_up(attempts, self.scorers)
-                is_quick = time.perf_counter() - started < _QUICK_S * stride
-                stride = min(2 * stride, _LONGEST_STRIDE) if is_quick else 1
+            is_quick = time.perf_counter() - started < _QUICK_S * stride
+            stride = min(2 * stride, _LONGEST_STRIDE) if is_quick else 1
             if not attempts:
                 return
             yield from attempts
