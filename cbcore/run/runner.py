@@ -109,7 +109,9 @@ class Runner:
                 if system.is_awaited:
                     warn(f"--executor has no effect on {system.name!r}, which is awaited.")
                     continue
-                scorers = [s for (one, _), own in self.scorers.items() for s in own if one is system]
+                scorers = [
+                    s for (one, _), own in self.scorers.items() for s in own if one is system
+                ]
                 self.workers[system] = Workers(executor, system, scorers)
         self.idle = {scorer.name for scorers in self.scorers.values() for scorer in scorers}
         judges = [s.built for of_pair in self.scorers.values() for s in of_pair if s.may_cost]
@@ -325,11 +327,11 @@ class Runner:
     def _make_pairs(self, system: Built, n_systems: int) -> deque[Pair]:
         """The pairs of a system with each benchmark."""
         workers, is_alone = self._open_workers(system), n_systems == 1
-        pairs: deque[Pair] = deque()
-        for place, examples in enumerate(self.examples):
-            scorers = self.scorers[system, place]
-            pairs.append(Pair(self, system, examples, scorers, place, workers, is_alone=is_alone))
-        return pairs
+        pairs = (
+            Pair(self, system, one, self.scorers[system, place], place, workers, is_alone=is_alone)
+            for place, one in enumerate(self.examples)
+        )
+        return deque(pairs)
 
     def open_cache(self, system: Built) -> Cache | None:
         """What the store can do for a system; None if nothing is stored."""
