@@ -275,8 +275,8 @@ class Spool:
         try:
             self._source = self._source or iter(self._examples)
             example = next(self._source, _END)
-        except BaseException as error:
-            self._failure = error  # each system gets it
+        except BaseException as error:  # each system gets it
+            self._failure = error
             raise
         if example is not _END:
             self._offsets.append(self._file.seek(0, 2))

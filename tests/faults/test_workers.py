@@ -120,9 +120,9 @@ def test_a_worker_that_takes_too_much_memory_costs_one_row(forks, tmp_path):
     assert "MemoryError" in check_rows(tmp_path, 12, [3])[3]["error"]
 
 
-@pytest.mark.parametrize("how", ["sleeps", "holds_the_interpreter"])
+@pytest.mark.parametrize("how", ["sleeps", "holds_the_interpreter", "stops"])
 def test_a_call_that_hangs_is_ended_with_its_worker(forks, tmp_path, how):
-    """Also where no thread of the worker can run; its row says what the limit was."""
+    """Also where no thread of the worker can run, or a signal stopped it."""
     write_data(tmp_path, 12)
     done = forks.run(tmp_path, run_of(how, "--timeout", "1"))
     assert done.returncode == 0, done
