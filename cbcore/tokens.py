@@ -59,8 +59,12 @@ class Encoding:
     """An exact byte-pair encoding, by name."""
 
     def __init__(self, encoding: str = DEFAULT_ENCODING) -> None:
-        self.name = self.encoding = encoding
+        self.encoding = encoding
         self._encode = _load_encoder(encoding)
+
+    @property
+    def name(self) -> str:
+        return self.encoding
 
     def count(self, text: str) -> int:
         """The number of tokens. Characters that are not valid Unicode count as U+FFFD."""
