@@ -98,6 +98,7 @@ def hooks_page() -> str:
     parts += ["## Kinds", "", *_kinds_table(repository_catalog())]
     parts += ["## What observers get", "", "### `Run`", "", inspect.getdoc(protocols.Run) or "", ""]
     parts += _code("\n".join(_members(protocols.Run)))
+    parts += ["## What options declare", "", *_record(Option)]
     parts += ["## What offering hooks return", "", *_record(components.Component)]
     parts += _record(components.Owner)
     parts += [
