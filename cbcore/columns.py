@@ -281,7 +281,7 @@ def map_columns(evaluator: Any, **columns: Column) -> MappedEvaluator:
     return MappedEvaluator(evaluator, fields)
 
 
-def bound_to_system(evaluator: Any, name: str) -> Any:
+def bind_to_system(evaluator: Any, name: str) -> Any:
     """The evaluator for the rows of one system: the result of its `for_system`, or itself."""
     bind = getattr(evaluator, "for_system", None)
     return evaluator if bind is None else bind(name)
@@ -326,7 +326,7 @@ class MappedEvaluator:
 
     def for_system(self, name: str) -> MappedEvaluator:
         """This evaluator for the rows of one system."""
-        evaluator = bound_to_system(self.evaluator, name)
+        evaluator = bind_to_system(self.evaluator, name)
         if evaluator is self.evaluator and not self._reader.depends_on_system:
             return self
         return MappedEvaluator(evaluator, self.columns, system=name)

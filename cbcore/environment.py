@@ -18,11 +18,11 @@ _ENDED = (b"Z", b"X")
 def describe_environment(
     plugins: Mapping[str, str], argv: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """What a run records of where it was made. `argv` is its command; None if it is from Python."""
+    """Describe where a run is made. `argv` is its command; None if it is from Python."""
     machine = platform.uname()  # of which `platform.platform()` asks another process
     return {
         "argv": None if argv is None else list(argv),
-        "cwd": str(_working_folder() or ""),
+        "cwd": str(_find_folder() or ""),
         "host": platform.node(),
         "pid": os.getpid(),
         "process_start": process_start(os.getpid()),
@@ -74,7 +74,7 @@ def count_processors() -> int:
     return os.cpu_count() or 1
 
 
-def _working_folder() -> Path | None:
+def _find_folder() -> Path | None:
     """The working directory; None if it was deleted."""
     try:
         return Path.cwd()
@@ -84,7 +84,7 @@ def _working_folder() -> Path | None:
 
 def git_commit() -> str | None:
     """The commit checked out in the working directory, marked if files differ from it."""
-    here = _working_folder()
+    here = _find_folder()
     if here is None:
         return None
     in_git = any((folder / ".git").exists() for folder in (here, *here.parents))

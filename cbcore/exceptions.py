@@ -59,10 +59,10 @@ class CBError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Subclasses take facts, not messages, so that the default way of copying would fail.
-        return _restored, (type(self), self.args, self.__dict__.copy())
+        return _restore, (type(self), self.args, self.__dict__.copy())
 
 
-def _restored(kind: type[CBError], arguments: tuple[Any, ...], state: dict[str, Any]) -> CBError:
+def _restore(kind: type[CBError], arguments: tuple[Any, ...], state: dict[str, Any]) -> CBError:
     error = kind.__new__(kind, *arguments)
     error.__dict__.update(state)
     return error

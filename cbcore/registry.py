@@ -67,7 +67,7 @@ class Registry:
         """All names of a kind, registered and installed, sorted."""
         return sorted({c.name for c in default_catalog().components(_kind(kind))})
 
-    def registered(self, kind: str | None = None) -> tuple[Component, ...]:
+    def list_registered(self, kind: str | None = None) -> tuple[Component, ...]:
         """Components that were registered by hand, in order."""
         found = tuple(components.registered.values())
         if kind is None:

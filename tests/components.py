@@ -625,7 +625,7 @@ class Garbles(Processes):
         return Changing(super().open(worker, workers=workers), lambda f, _: f.result()[:50_000])
 
 
-ANOTHER_REPLY = pickle.dumps(({"response": ""}, None, 0.0, 0.0))
+ANOTHER_REPLY = pickle.dumps(({"response": ""}, None, 0.0, 0.0, []))
 
 
 def excuse(done):

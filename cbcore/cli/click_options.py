@@ -72,37 +72,39 @@ def _collect(ctx: click.Context, parameter: click.Parameter, value: Any) -> None
             settings.catalog().find("command", ctx.meta[COMMAND])
 
 
-def _shared_option(*names: str, help: str, **facts: Any) -> Any:  # noqa: A002
+def _make_shared_option(*names: str, help: str, **facts: Any) -> Any:  # noqa: A002
     return click.option(*names, help=help, expose_value=False, callback=_collect, **facts)
 
 
 SHARED_OPTIONS = [
-    _shared_option(
+    _make_shared_option(
         *("--no-plugin", "disable"),
         multiple=True,
         metavar="NAME",
         help="Leave a plugin out (distribution name). Repeatable; also CB_DISABLE_PLUGINS.",
     ),
-    _shared_option(
+    _make_shared_option(
         *("--only-plugin", "only"),
         multiple=True,
         metavar="NAME",
         help="Use no plugins but these. Repeatable; also CB_ONLY_PLUGINS.",
     ),
-    _shared_option(
+    _make_shared_option(
         *("--require-plugin", "require"),
         multiple=True,
         metavar="NAME",
         help="Fail unless this plugin works. Repeatable; also CB_REQUIRE_PLUGINS.",
     ),
-    _shared_option(
+    _make_shared_option(
         *("--strict-plugins", "strict"),
         is_flag=True,
         help="Fail when any installed plugin is broken; also CB_STRICT_PLUGINS=1.",
     ),
-    _shared_option(*("-v", "--verbose"), count=True, help="More log lines; twice for all."),
-    _shared_option(*("-q", "--quiet"), is_flag=True, help="Errors only, and no progress display."),
-    _shared_option(
+    _make_shared_option(*("-v", "--verbose"), count=True, help="More log lines; twice for all."),
+    _make_shared_option(
+        *("-q", "--quiet"), is_flag=True, help="Errors only, and no progress display."
+    ),
+    _make_shared_option(
         "--log-format",
         type=click.Choice(["text", "json"]),
         help="Log lines for people (text, the default) or for machines (json).",

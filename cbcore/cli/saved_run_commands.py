@@ -304,10 +304,12 @@ def export_run(run: str, file: str, cache_dir: str) -> None:
 @shared_options
 def import_run(file: str, cache_dir: str, *, trusted: bool) -> None:
     """Take over a run that `cb runs export` wrote, under its id."""
-    from cbcore.store.saved_runs import read_exported
+    from cbcore.store.saved_runs import find_run
     from cbcore.store.transfer import import_run as take_over
 
-    found = read_exported(Path(file).absolute())
+    found = find_run(file, cache_dir)
+    if isinstance(found, Path):
+        raise ResultError(f"{file} is not a run that `cb runs export` wrote.")
     take_over(found, cache_dir, is_trusted=trusted)
     echo(found.run_id)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import heapq
 import pickle
-import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
@@ -263,6 +262,8 @@ class Spool:
     """
 
     def __init__(self, examples: Iterable[Any]) -> None:
+        import tempfile  # few runs need it, and it imports much
+
         self._examples = examples
         self._source: Iterator[Any] | None = None
         self._failure: BaseException | None = None

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from cbcore.boundary import describe_exception
-from cbcore.columns import bound_to_system, describe_absent, list_names
+from cbcore.columns import bind_to_system, describe_absent, list_names
 from cbcore.components import Built
 from cbcore.contexts import has_field
 from cbcore.exceptions import CBError, MissingScoreError
@@ -21,7 +21,7 @@ class Scorer:
     """
 
     def __init__(self, evaluator: Built, system: str, *, n_repeats: int = 1) -> None:
-        value = bound_to_system(evaluator.value, system)
+        value = bind_to_system(evaluator.value, system)
         if value is not evaluator.value:
             evaluator = attrs.evolve(evaluator, value=value, remake=None)
         self.built = evaluator

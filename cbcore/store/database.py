@@ -26,7 +26,7 @@ __all__ = ("Store",)
 
 FILE_NAME = "runs.sqlite3"
 _OLD_FILE_NAME = "store.sqlite3"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 SCHEMA = """
 CREATE TABLE runs (run_id TEXT PRIMARY KEY, started TEXT NOT NULL, ended TEXT,

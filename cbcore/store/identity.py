@@ -15,7 +15,7 @@ import functools
 import inspect
 import types
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,19 +25,12 @@ from cbcore.introspection import flatten_records, instance_attributes, parameter
 from cbcore.json_data import to_json
 from cbcore.secrets import HIDDEN, is_secret_name, redact_credentials, redact_value
 from cbcore.store.database import digest
-from cbcore.store.own_code import (
-    UnidentifiedError,
-    compile_facts,
-    describe_code,
-    file_of,
-    is_installed,
-    is_own,
-)
+from cbcore.store.own_code import UnidentifiedError, digest_code, file_of, is_own
 from cbcore.store.stand_ins import StoredSystem
 
 __all__ = ("Identities",)
 
-_SCHEME = 6
+_SCHEME = 7
 """Increased whenever keys mean something else, so that no earlier key is found."""
 _MAX_DEPTH = 8
 
@@ -62,10 +55,11 @@ class Identities:
             records = record.get("stages") or [None] * len(value.stages)
             stages = map(self.key_of, value.stages, records)
             return digest(b"chain", *map(str.encode, stages))
-        facts = find_facts(value, record)
-        _, key, used_facts = _used.get(id(value), (None, "", None))
-        if used_facts != facts:  # not only its use has changed it
-            key = digest(to_json([_SCHEME, facts], sort_keys=True))
+        facts = digest(to_json([_SCHEME, find_facts(value, record)], sort_keys=True))
+        known = _used.get(id(value))
+        # What only its use has changed in a component is not another component.
+        is_known = known is not None and known[0]() is value and known[2] == facts
+        key = known[1] if is_known else facts  # type: ignore[index]
         self._parts.append((value, record, key))
         return key
 
@@ -73,25 +67,21 @@ class Identities:
         """At the end of a run: what its use has changed in a component is no change of its key."""
         for value, record, key in self._parts:
             with contained():  # it has no weak references, or cannot be identified any more
-                forget = functools.partial(_forget, id(value))
-                _used[id(value)] = weakref.ref(value, forget), key, find_facts(value, record)
+                facts = digest(to_json([_SCHEME, find_facts(value, record)], sort_keys=True))
+                _used[id(value)] = weakref.ref(value), key, facts
 
 
-_used: dict[int, tuple[Any, str, Any]] = {}
-"""By id: a weak reference to a component, its key, and its facts as its last run left it."""
-
-
-def _forget(number: int, _: Any) -> None:
-    _used.pop(number, None)
+_used: dict[int, tuple[Any, str, str]] = {}
+"""By id: a weak reference to a component, its key, and a digest of it as its last run left it."""
 
 
 def find_facts(value: Any, record: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
     """All that tells a component from another, as plain data."""
     kind = type(value)
-    facts = {
+    facts: dict[str, Any] = {
         "made_by": [record.get(name) for name in ("component", "plugin", "version")],
         "class": type_path(value),
-        "code": describe_code(kind),
+        "code": digest_code(kind),
         "files": _digest_files(value),
     }
     declared = getattr(value, "identity", None)
@@ -119,17 +109,16 @@ def _describe_members(kind: type, depth: int) -> dict[str, Any]:
     """
     described: dict[str, Any] = {}
     for base in kind.__mro__:
-        is_from_file = is_own(file_of(base))
-        if not is_from_file and base.__module__ != "__main__":
-            continue
-        is_written = is_from_file and "<locals>" not in base.__qualname__
-        for name, member in vars(base).items():
+        has_file = is_own(file_of(base))
+        for name, member in vars(base).items() if has_file or base.__module__ == "__main__" else ():
+            key, is_special = f"{base.__qualname__}.{name}", name.startswith("__")
             function = inspect.unwrap(getattr(member, "fget", member))
-            key = f"{base.__qualname__}.{name}"
             if isinstance(function, types.FunctionType):
-                if not is_installed(function):  # else it was added by a library
+                file = file_of(function)
+                # Others are of a library, or made from the source, as those of a dataclass.
+                if is_own(file) or not (Path(file).is_file() or (has_file and is_special)):
                     described[key] = _describe_function(function, depth)
-            elif not name.startswith("__") and not is_written:
+            elif not is_special and not (has_file and "<locals>" not in base.__qualname__):
                 with contained():  # what holds no plain data is not a setting
                     described[key] = describe(name, member, depth + 1)
     return described
@@ -202,7 +191,7 @@ def _describe_object(name: str, value: Any, depth: int) -> Any:
     if isinstance(function, functools.partial):
         return describe(name, [function.func, function.args, function.keywords], depth)
     if isinstance(value, type):
-        return [f"{value.__module__}.{value.__qualname__}", describe_code(value)]
+        return [f"{value.__module__}.{value.__qualname__}", digest_code(value)]
     says_more = any(getattr(value, name, None) for name in ("identity", "identity_files"))
     if says_more or is_own(file_of(type(value))):
         return find_facts(value, {}, depth)
@@ -216,20 +205,43 @@ def _describe_object(name: str, value: Any, depth: int) -> Any:
 def _describe_function(function: types.FunctionType, depth: int) -> Any:
     """A function by its code, the own modules that it imports, and the values that it rests on:
     its defaults, what it has taken, and the texts and numbers of its module."""
+    code = function.__code__
     taken: list[Any] = [function.__defaults__, function.__kwdefaults__]
     for cell in function.__closure__ or ():
         with contained():  # a cell that is not set yet
             taken.append(cell.cell_contents)
-    for name in function.__code__.co_names:
+    for name in _find_names(code):
         setting = function.__globals__.get(name)
         if isinstance(setting, str | int | float) and not name.startswith("__"):
             taken.append({name: setting})
+    # Compiled code is that of one version of Python. A line can have several lambdas.
+    is_read = is_own(code.co_filename) and function.__name__ != "<lambda>"
     return [
         f"{function.__module__}.{function.__qualname__}",
-        describe("code", compile_facts(function.__code__)),
+        code.co_firstlineno if is_read else _describe_compiled(code),
         describe(function.__name__, taken, depth + 1),
-        describe_code(function),
+        digest_code(function),
     ]
+
+
+def _find_names(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _find_names(constant)
+
+
+def _describe_compiled(code: types.CodeType) -> list[Any]:
+    """What code is compiled to, the same in every process."""
+    constants = [
+        _describe_compiled(constant)
+        if isinstance(constant, types.CodeType)
+        else sorted(map(repr, constant))
+        if isinstance(constant, frozenset)
+        else repr(constant)
+        for constant in code.co_consts
+    ]
+    return [code.co_code.hex(), list(code.co_names), constants]
 
 
 def _digest_files(value: Any) -> list[str]:
@@ -254,8 +266,5 @@ def _digest_files(value: Any) -> list[str]:
         files = sorted(filter(Path.is_file, places))
         if not files:
             raise UnidentifiedError(f"There is no file {str(pattern)!r}, named in identity_files.")
-        try:
-            digests += [f"{file.name} {digest(file.read_bytes())}" for file in files]
-        except OSError as error:
-            raise UnidentifiedError(f"{error.filename} cannot be read.") from error
+        digests += [f"{file.name} {digest(file.read_bytes())}" for file in files]
     return digests

@@ -13,6 +13,7 @@ import sysconfig
 import types
 import warnings
 from collections.abc import Iterator
+from importlib.util import resolve_name
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ import cbcore
 from cbcore.boundary import contained
 from cbcore.store.database import digest
 
-__all__ = ("UnidentifiedError",)
+__all__ = ()
 
 _BY_NAME = {"__import__", "import_module", "run_module", "run_path", "spec_from_file_location"}
 """Functions that import what a text says."""
@@ -31,33 +32,19 @@ class UnidentifiedError(ValueError):
     """Nothing tells this component from another of its kind; the message says why."""
 
 
-def describe_code(made: Any) -> Any:
-    """A digest of the own code behind a class or function; None for what was installed.
+def digest_code(made: Any) -> str | None:
+    """A digest of the source of an own class or function, and of every own module that it imports.
 
-    Raises `UnidentifiedError` if the code cannot be read.
+    None for what was installed, and for what was typed at a prompt. Raises `UnidentifiedError` for
+    another class whose source cannot be read.
     """
     file = file_of(made)
     if is_own(file):
         return digest_sources(made.__module__, Path(file))
-    if isinstance(made, types.FunctionType) or made.__module__ == "builtins" or is_installed(made):
-        return None
-    functions = [f for f in vars(made).values() if isinstance(f, types.FunctionType)]
-    if not functions and made.__module__ != "__main__":
+    is_known = isinstance(made, types.FunctionType) or made.__module__ in ("builtins", "__main__")
+    if not is_known and not Path(file).is_file():
         raise UnidentifiedError(f"The source of {made.__qualname__} cannot be read.")
-    return [compile_facts(function.__code__) for function in functions]
-
-
-def compile_facts(code: types.CodeType) -> list[Any]:
-    """What code is compiled to, the same in every process."""
-    constants = [
-        compile_facts(constant)
-        if isinstance(constant, types.CodeType)
-        else sorted(map(repr, constant))
-        if isinstance(constant, frozenset)
-        else repr(constant)
-        for constant in code.co_consts
-    ]
-    return [code.co_code.hex(), list(code.co_names), constants]
+    return None
 
 
 def file_of(made: Any) -> str:
@@ -72,17 +59,11 @@ def file_of(made: Any) -> str:
 def is_own(file: str) -> bool:
     """Whether a file is the user's own: neither installed, nor a part of Python or of `cb`."""
     path = Path(file).absolute()
-    if not path.is_file() or {"site-packages", "dist-packages"} & set(path.parts):
-        return False
-    core = str(Path(cbcore.__file__).parent)
-    folders = [core, sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")]
-    return not any(path.is_relative_to(folder) for folder in folders)
-
-
-def is_installed(made: Any) -> bool:
-    """Whether a class or function is from a file that is not the user's own."""
-    file = file_of(made)
-    return Path(file).is_file() and not is_own(file)
+    standard = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib")]
+    folders = [str(Path(cbcore.__file__).parent), *standard]
+    is_installed = bool({"site-packages", "dist-packages"} & set(path.parts))
+    is_standard = any(path.is_relative_to(folder) for folder in folders)
+    return path.is_file() and not (is_installed or is_standard)
 
 
 def digest_sources(module: str, file: Path) -> str:
@@ -91,16 +72,12 @@ def digest_sources(module: str, file: Path) -> str:
     waiting = [(module, file.resolve())]
     while waiting:
         name, path = waiting.pop()
-        if path in digests:
-            continue
-        try:
+        if path not in digests:
             source = _read_source(name, path)
-        except OSError as error:
-            raise UnidentifiedError(f"{path} cannot be read.") from error
-        # The first has several names: as a script, by its path, as a part of a package.
-        digests[path] = f"{name if digests else ''} {digest(source)}"
-        waiting += find_imports(source, name, path)
-    return digest(*(text.encode() for text in sorted(digests.values())))
+            # The first has several names: as a script, by its path, as a part of a package.
+            digests[path] = f"{name if digests else ''} {digest(source)}"
+            waiting += find_imports(source, name, path)
+    return digest(*map(str.encode, sorted(digests.values())))
 
 
 _sources: dict[Path, tuple[Any, bytes]] = {}
@@ -128,25 +105,24 @@ def find_imports(source: bytes, module: str, path: Path) -> list[tuple[str, Path
             tree = ast.parse(source)
     except (SyntaxError, ValueError):  # not Python
         return []
-    package = (module if path.stem == "__init__" else module.rpartition(".")[0]).split(".")
+    package = module if path.stem == "__init__" else module.rpartition(".")[0]
     names: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            above = package[: 1 - node.level or None] if node.level else []
-            names += [".".join(filter(None, (*above, node.module, a.name))) for a in node.names]
+            with contained():  # one that leads out of its package cannot run
+                origin = resolve_name("." * node.level + (node.module or ""), package)
+                names += [f"{origin}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Call):
             called = getattr(node.func, "attr", getattr(node.func, "id", ""))
             first = node.args[0] if node.args else None
             if called in _BY_NAME and isinstance(first, ast.Constant):
                 names.append(str(first.value))
             elif called in _BY_NAME:
-                loaded = [
-                    (name, getattr(sys.modules[name], "__file__", "")) for name in list(sys.modules)
-                ]
+                files = {n: getattr(m, "__file__", "") for n, m in sys.modules.copy().items()}
                 names += [
-                    n for n, f in loaded if f and Path(f).resolve().is_relative_to(path.parent)
+                    n for n, f in files.items() if f and path.parent in Path(f).resolve().parents
                 ]
     return [found for name in dict.fromkeys(names) for found in _find_files(name)]
 

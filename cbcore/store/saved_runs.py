@@ -188,40 +188,43 @@ def _read_runs(path: Path, prefix: str = "") -> list[SavedRun]:
         (prefix,),
     )
     runs = []
-    for values in found:
-        with contained() as reading:  # a file may come from anybody
-            runs.append(_read_run(path, *values))
-        if reading.error is not None:
-            get_logger().warning(f"The record of run {values[0]!r} is damaged and is left out.")
+    for *columns, known, origin in found:
+        with contained():  # a file may come from anybody
+            parts = [from_json(text.encode()) for text in columns[5:]]
+            fields: tuple[Any, ...] = (path, *columns[:5], *parts, origin)
+            run = SavedRun(*fields)
+            check_config(run.config)
+            are_named = all(isinstance(name, str) for name in (*run.systems, *run.datasets))
+            are_read = all(isinstance(part, dict) for part in parts)
+            if are_named and are_read and checksum(*columns) == known:
+                runs.append(run)
+                continue
+        get_logger().warning(f"The record of run {columns[0]!r} is damaged and is left out.")
     return runs
 
 
-def _read_run(path: Path, *values: Any) -> SavedRun:
-    """A run as it was recorded. Raises an exception if a part of it is missing or wrong."""
-    *columns, known, origin = values
-    parts = [from_json(text.encode()) for text in columns[5:]]
-    fields: tuple[Any, ...] = (path, *columns[:5], *parts, origin)
-    run = SavedRun(*fields)
-    if checksum(*columns) != known or not all(isinstance(part, dict) for part in parts):
-        raise ValueError(run.run_id)
-    if not all(isinstance(name, str) for name in (*run.systems, *run.datasets)):
-        raise ValueError(run.run_id)
-    check_config(run.config)
-    return run
-
-
 def find_saved(text: str, cache_dir: str | Path) -> SavedRun:
-    """The run of a store by its id, the beginning of one, `latest`, or `latest~1`.
+    """The run of a store that `find_run` finds. Raises `UsageError` for a file."""
+    found = find_run(text, cache_dir)
+    if Path(text).is_file():
+        is_exported = isinstance(found, SavedRun)
+        importing = f"Import it with `cb runs import {shlex.quote(text)}`."
+        raise UsageError(
+            f"{text!r} is a file, not a run of {cache_dir}.",
+            hint=importing if is_exported else "`cb report` reads it.",
+        )
+    return cast("SavedRun", found)
 
-    Raises `UsageError`, also for a file, with what can be done with it, and `ResultError` for a
-    file that is not there.
+
+def find_run(text: str, cache_dir: str | Path) -> SavedRun | Path:
+    """The run of a store by its id, the beginning of one, `latest`, or `latest~1`; the run in a file
+    that `cb runs export` wrote; or the path of another file.
+
+    Raises `UsageError`, and `ResultError` for a file that is not there.
     """
     path = Path(text)
     if path.is_file():
-        hint = "`cb report` reads it."
-        if is_exported(path):
-            hint = f"Import it with `cb runs import {shlex.quote(text)}`."
-        raise UsageError(f"{text!r} is a file, not a run of {cache_dir}.", hint=hint)
+        return _read_exported(path) or path
     if path.suffix or "/" in text:
         hint = "Name a saved result, or a run: `cb runs` lists them."
         raise ResultError(f"There is no file {text!r}.", hint=hint)
@@ -244,31 +247,18 @@ def find_saved(text: str, cache_dir: str | Path) -> SavedRun:
     return found[0]
 
 
-def find_run(text: str, cache_dir: str | Path) -> SavedRun | Path:
-    """As `find_saved`, or the run in a file that `cb runs export` wrote, or else the path of a file."""
-    path = Path(text)
-    if path.is_file():
-        return read_exported(path) if is_exported(path) else path
-    return find_saved(text, cache_dir)
-
-
-def is_exported(path: Path) -> bool:
-    """Whether a file is one that `cb runs export` wrote."""
+def _read_exported(path: Path) -> SavedRun | None:
+    """The run in a file that `cb runs export` wrote; None for a file of another kind."""
     try:
         with path.open("rb") as file:
-            return file.read(len(_SQLITE)) == _SQLITE
+            if file.read(len(_SQLITE)) != _SQLITE:
+                return None
     except OSError as error:
         raise ResultError(f"{path} cannot be read: {error.strerror}.") from error
-
-
-def read_exported(path: Path) -> SavedRun:
-    """The run in a file that `cb runs export` wrote."""
-    runs = []
     with contained() as reading:
-        runs = _read_runs(path.absolute())
-    if len(runs) != 1:
-        raise ResultError(
-            f"{path} is not a run that `cb runs export` wrote, or it is damaged.",
-            hint="Export the run again.",
-        ) from reading.error
-    return runs[0]
+        (run,) = _read_runs(path.absolute())
+        return run
+    raise ResultError(
+        f"{path} is not a run that `cb runs export` wrote with this version, or it is damaged.",
+        hint="Export the run again.",
+    ) from reading.error

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cbcore.columns import ColumnReader, MappedEvaluator, Row, bound_to_system, map_columns
+from cbcore.columns import ColumnReader, MappedEvaluator, Row, bind_to_system, map_columns
 from cbcore.exceptions import ColumnError, MissingScoreError
 from cbcore.introspection import function_name
 from cbcore.store.identity import Identities
@@ -297,13 +297,13 @@ def test_a_mapping_is_part_of_the_identity():
         map_columns(Equal(), answer_column=column)
         for column in ("a", "b", len, sum, "preds.{system}.x")
     ]
-    bound = [bound_to_system(plain[4], name) for name in ("one", "two")]
+    bound = [bind_to_system(plain[4], name) for name in ("one", "two")]
     assert len({Identities().key_of(evaluator) for evaluator in [*plain, *bound]}) == 7
     assert Identities().key_of(map_columns(Equal(), answer_column="a")) == Identities().key_of(
         plain[0]
     )
     assert plain[0].for_system("one") is plain[0]
-    assert bound_to_system(Equal(), "one").score(EXAMPLE, {"response": "Paris"}) == {"equal": 1.0}
+    assert bind_to_system(Equal(), "one").score(EXAMPLE, {"response": "Paris"}) == {"equal": 1.0}
 
 
 def test_a_mapped_evaluator_can_be_sent_to_another_process():

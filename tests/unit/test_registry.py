@@ -26,7 +26,7 @@ def test_registered_name_is_found(kind: str) -> None:
 
     assert registry.get("dataset", "my_data").load() is numbers
     assert registry.get(kind, "python/my-data").load() is numbers
-    assert [component.name for component in registry.registered(kind="dataset")] == ["my-data"]
+    assert [component.name for component in registry.list_registered(kind="dataset")] == ["my-data"]
 
 
 def test_list_holds_registered_and_installed_names() -> None:
@@ -50,7 +50,7 @@ def test_registering_a_name_again_is_refused(name: str) -> None:
         registry.register("dataset", name, list)
 
     assert "replace=True" in (caught.value.hint or "")
-    assert registry.registered()[0].target is numbers
+    assert registry.list_registered()[0].target is numbers
     registry.register("dataset", "my-data", list, replace=True)
     assert registry.get("dataset", "my-data").load() is list
 

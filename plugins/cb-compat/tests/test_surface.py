@@ -382,7 +382,7 @@ def registered():
     from cbcore.registry import registry as of_cb
 
     yield
-    for component in of_cb.registered():
+    for component in of_cb.list_registered():
         of_cb.unregister(component.kind, component.name)
 
 

@@ -9,7 +9,7 @@ from statistics import NormalDist
 
 import pytest
 
-from cb_metrics.quantiles import clustered_quantile_of, quantile_of
+from cb_metrics.quantiles import quantile_of, quantile_of_clusters
 from cb_sweeps.smallest import lower_bound_of
 from cbcore.stats import Estimate, compare_pairs
 from cbcore.stats.estimates import mean_of, rate_of, ratio_of
@@ -72,7 +72,7 @@ def test_without_clusters_the_same_data_would_look_much_too_sure():
 def test_intervals_of_percentiles_of_clustered_values(n_clusters, size, quantile):
     """As many examples that hang together, or are tried again, as latencies of a run have."""
     share = covers(
-        lambda c: clustered_quantile_of(
+        lambda c: quantile_of_clusters(
             *_by_cluster(clustered(c, n_clusters, size, 1.0), quantile), n=n_clusters * size
         ),
         NormalDist(0, math.sqrt(2)).inv_cdf(quantile),

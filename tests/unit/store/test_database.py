@@ -66,7 +66,8 @@ def test_opening_a_store_again_writes_nothing(tmp_path):
     ("files", "problem", "hint"),
     [
         ({stores.FILE: b"not a database" * 99}, "cannot be opened", "Move"),
-        ({stores.FILE: 7}, "by another version", "--cache-dir"),
+        ({stores.FILE: 1}, "by another version", "--cache-dir"),
+        ({stores.FILE: SCHEMA_VERSION + 1}, "by another version", "--cache-dir"),
     ],
 )
 def test_what_is_not_a_store_is_refused_and_not_changed(tmp_path, files, problem, hint):

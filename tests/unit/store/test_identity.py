@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import re
 import subprocess
@@ -238,13 +239,44 @@ def test_a_method_is_known_by_the_module_settings_it_uses(monkeypatch):
 SETTING = "contexts"
 
 
-def test_a_function_is_known_by_the_module_settings_it_uses(monkeypatch):
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda row: row[SETTING],
+        lambda rows: [row[SETTING] for row in rows],
+        lambda: lambda: SETTING,
+    ],
+)
+def test_a_function_is_known_by_the_module_settings_it_uses(monkeypatch, function):
     """A name or number set at module level, as in notebooks, can change what it returns."""
-    thing = Thing(f=lambda row: row[SETTING])
+    thing = Thing(f=function)
     before = key_of(thing)
     assert key_of(thing) == before
     monkeypatch.setitem(globals(), "SETTING", "docs")
     assert key_of(thing) != before
+
+
+@dataclasses.dataclass
+class Generated:
+    k: int = 1
+    name: str = "generated"
+
+    def process(self, example):
+        return {"response": [one for one in example["contexts"] if one]}
+
+
+@pytest.mark.parametrize("make", [Generated, Thing])
+def test_another_python_compiles_the_same_source_to_the_same_key(monkeypatch, make):
+    """Own code with a file counts by its source, with the methods that are generated from it."""
+    before = key_of(make())
+    for member in list(vars(make).values()):
+        if isinstance(member, types.FunctionType):
+            code = member.__code__
+            other = code.replace(
+                co_code=code.co_code + code.co_code, co_consts=(*code.co_consts, 1)
+            )
+            monkeypatch.setattr(member, "__code__", other)
+    assert key_of(make()) == before
 
 
 NOTEBOOK = """

@@ -10,7 +10,7 @@ from cbcore import evaluate
 from cbcore.api import open_run, rescore
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.plugins import default_catalog
-from cbcore.store.saved_runs import find_saved, read_exported, saved_runs
+from cbcore.store.saved_runs import find_run, find_saved, saved_runs
 from cbcore.store.transfer import export_run, import_run, remove_runs
 from tests.stores import FILE, count, query
 
@@ -204,7 +204,7 @@ def test_an_exported_run_is_opened_like_a_saved_one(tmp_path):
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["r.cbrun"]
     assert b"elsewhere" not in path.read_bytes()
     opened = open_run(str(path), tmp_path / "nowhere")
-    exported = read_exported(path)
+    exported = find_run(str(path), tmp_path / "nowhere")
     import_run(exported, tmp_path / "there")
     for other in (opened, open_run("latest", tmp_path / "there")):
         assert other.to_dict() == result.to_dict()
@@ -219,7 +219,7 @@ def export(folder, **settings):
     """A run that was written to a file."""
     run(folder / "store", [Cutting(6, "six")], **settings)
     export_run(find_saved("latest", folder / "store"), folder / "r.cbrun")
-    return read_exported(folder / "r.cbrun")
+    return find_run(str(folder / "r.cbrun"), folder / "nowhere")
 
 
 @pytest.mark.parametrize(("is_trusted", "n_cached"), [(False, 0), (True, len(DATA))])

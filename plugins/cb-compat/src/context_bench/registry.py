@@ -67,7 +67,7 @@ class _ProcessRegistry(Registry):
 
     def get(self, kind: str, name: str) -> Any:
         """What was registered, or the class or function that a plugin offers."""
-        for component in cb_registry.registered(kind):
+        for component in cb_registry.list_registered(kind):
             if canonical(component.name) == canonical(name):
                 target = component.target
                 return target.value if isinstance(target, _Ready) else target

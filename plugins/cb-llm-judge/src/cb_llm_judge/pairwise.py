@@ -25,7 +25,6 @@ from cbcore.exceptions import ScoringError
 from cbcore.json_data import to_json
 from cbcore.results import EvalRow
 from cbcore.store.identity import Identities
-from cbcore.store.own_code import UnidentifiedError
 
 _MOST_AT_ONCE = 64
 _logger = logging.getLogger("cb.llm_judge")
@@ -191,7 +190,7 @@ class _CachedAsker:
         self._cache = cache
         try:
             self._judge_key: str | None = Identities().key_of(judge)
-        except UnidentifiedError:
+        except (OSError, ValueError):  # nothing tells it from another, so nothing is cached
             self._judge_key = None
 
     async def prefer(self, prompt: str) -> str:

@@ -15,7 +15,6 @@ from cbcore.exceptions import CBError
 from cbcore.provenance import describe
 from cbcore.secrets import is_secret_name
 from cbcore.store.identity import Identities
-from cbcore.store.own_code import UnidentifiedError
 
 _CANARY = "conformance canary 7f3a"
 """A secret that looks like none, so that only its parameter's name gives it away."""
@@ -38,7 +37,7 @@ def stable(case: Case) -> Iterator[str]:
     identities = Identities()
     try:
         before, twin = _key_of(case, made, identities), _key_of(case, other)
-    except UnidentifiedError as error:
+    except ValueError as error:
         yield f"nothing of it would be stored: {error}"
         return
     if case.kind.is_tested and made.name != other.name:
@@ -54,7 +53,7 @@ def stable(case: Case) -> Iterator[str]:
         used.close()
     try:
         _key_of(case, made)
-    except UnidentifiedError as error:
+    except ValueError as error:
         yield f"nothing of it would be stored after its first run: {error}"
 
 
@@ -65,7 +64,7 @@ def distinguishes(case: Case) -> Iterator[str]:
         own = _key_of(case, case.make())
         varied = list(case.variations())
         same = [n for n, other in varied if other is not None and _key_of(case, other) == own]
-    except UnidentifiedError:
+    except ValueError:
         return  # reported by `identity-stable`
     labels = case.given.get("labels", ())
     for name in (name for name in same if name not in labels):
