@@ -13,14 +13,10 @@ import attrs
 from cb_compare.sharding import Shard
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.results import EvalResult, EvalRow, RunConfig
+from cbcore.settings import RunSettings
 from cbcore.store.saved_runs import SavedRun, find_run, saved_runs
 
-_MAY_DIFFER = frozenset(
-    {
-        *("shard", "concurrency", "fresh", "no_examples"),
-        *("max_errors", "fail_fast", "budget_tokens", "budget_usd"),
-    }
-)
+_MAY_DIFFER = RunSettings.neutral_names() | {"shard"}
 """Settings that do not change a finished row."""
 
 _COMPARED = ("cbcore", "systems", "datasets", "evaluators", "metrics", "tokenizers", "options")
