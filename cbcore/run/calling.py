@@ -108,7 +108,11 @@ class Calls:
         with self._lock:
             is_given_up = attempt.is_given_up
         if not is_given_up:
-            self._hand_on(attempt)
+            try:
+                self._hand_on(attempt)
+            except RunError as error:  # there is no thread, or no loop, for its next step
+                attempt.escaped = error
+                self._hand_on(attempt)
         return not is_given_up
 
     def work(self, threads: Threads) -> None:

