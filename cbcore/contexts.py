@@ -136,8 +136,7 @@ def complete_output(output: Mapping[str, Any], sent: Mapping[str, Any]) -> dict[
     """
     if not any(output.get(form) for form in FORMS):
         return dict(output)
-    completed = {f: sent.get(f, value) for f, value in output.items() if f not in FORMS}
-    return complete_forms(completed | {form: sent[form] for form in FORMS if form in sent})
+    return complete_forms({f: v for f, v in sent.items() if f in output or f in FORMS})
 
 
 def complete_forms(fields: dict[str, Any]) -> dict[str, Any]:
@@ -158,10 +157,16 @@ def returned_forms(given: Mapping[str, Any], output: Mapping[str, Any]) -> set[s
     Of an output that hands back all it was given, only the changed forms count. A form that
     cannot be read does not count.
     """
-    values = {form: output[form] for form in FORMS if output.get(form) is not None}
-    returned = {form for form, value in values.items() if is_readable(form, value)}
-    changed = {form for form in returned if not is_same(values[form], given.get(form))}
-    return changed if given.keys() <= output.keys() or not changed else returned
+    changed = {
+        form
+        for form in FORMS
+        if form in output
+        and not is_same(output[form], given.get(form))
+        and is_readable(form, output[form])
+    }
+    if not changed or given.keys() <= output.keys():
+        return changed
+    return {form for form in FORMS if is_readable(form, output.get(form))}
 
 
 def is_same(value: Any, other: Any) -> bool:

@@ -138,25 +138,24 @@ class TokenCounter:
         The context counts in the form that the example has. A context that only repeats the
         question, or the turns, counts once.
         """
-        total = 0
+        return self.count_visible(example)[0]
+
+    def count_visible(self, example: Mapping[str, Any]) -> tuple[int, int]:
+        """The tokens of `visible`, and how many images, recordings and files have unknown tokens."""
+        total = n_media = 0
         for field in self.text_fields:
-            value = _find_value(example, field)
+            value = example.get(field)
+            if value is None and field == "context":
+                is_ranked = "contexts" in example
+                value = context_of(example) if is_ranked else example.get("messages")
             if type(value) is str:
                 total += self.count(value)
             elif value is not None:
                 total += self._count_nested(value, field)
+                n_media += 0 if field == "tools" else count_media(value)
         if "context" in self.text_fields and context_twin(example) in self.text_fields:
             total -= self._count_nested(example["context"])
-        return total
-
-    def count_media(self, example: Mapping[str, Any]) -> int:
-        """The number of images, recordings and files in the text fields: their tokens are unknown."""
-        count = 0
-        for field in self.text_fields:
-            value = _find_value(example, field)
-            if value is not None and type(value) is not str and field != "tools":
-                count += count_media(value)
-        return count
+        return total, n_media
 
     def _count_nested(self, value: Any, key: Any = None) -> int:
         """The tokens of text inside lists, chat messages and documents, without ids and gold."""
@@ -175,11 +174,3 @@ class TokenCounter:
                 if name not in _UNSEEN_KEYS and not str(name).endswith("_id")
             )
         return sum(map(self._count_nested, value)) if isinstance(value, list | tuple) else 0
-
-
-def _find_value(example: Mapping[str, Any], field: str) -> Any:
-    """A text field; the context in the form that the example has."""
-    value = example.get(field)
-    if value is None and field == "context":
-        return example.get("messages") if "contexts" not in example else context_of(example)
-    return value

@@ -131,7 +131,7 @@ class SettingFlag(click.Option):
             **implied,
             default=None,
             multiple=option.many or option.type is dict,
-            metavar=f"[{'|'.join(option.choices)}]" if option.choices else option.metavar,
+            metavar=option.metavar,
             help=option.help,
             hidden=is_alias,
             callback=self._read,

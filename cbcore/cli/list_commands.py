@@ -107,7 +107,7 @@ def info_command(settings: Settings, name: str, kind: str | None, as_json: bool)
     if as_json:
         echo_json(records[0] if len(records) == 1 else records)
         return
-    for position, record in enumerate(records):
+    for position, (component, record) in enumerate(zip(found, records, strict=True)):
         if position:
             echo()
         echo(f"{record['name']} ({record['kind']})")
@@ -117,8 +117,19 @@ def info_command(settings: Settings, name: str, kind: str | None, as_json: bool)
             if value := record.get(label):
                 text = ", ".join(value) if isinstance(value, list) else value
                 echo(f"  {label:<11} {clean(text)}")
+        if component.kind == "evaluator" and component.owner is not None:
+            echo(f"  joins       {_describe_joining(component)}")
         _echo_parameters(record["parameters"])
         echo(f"  example     {record['example']}")
+
+
+def _describe_joining(evaluator: Component) -> str:
+    """Which runs use an installed evaluator, as `Component.joins` decides."""
+    if not evaluator.applies_to:
+        return "runs that name it with --evaluator"
+    if evaluator.automatic:
+        return "all runs on these tasks"
+    return f"runs that name it with --evaluator, and runs on datasets of {evaluator.plugin}"
 
 
 def _find_all(catalog: Catalog, name: str, kind: str | None) -> list[Component]:

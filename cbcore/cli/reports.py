@@ -336,7 +336,7 @@ def _raise_if_incomplete(result: EvalResult) -> None:
     score = result.config["score_field"]
     if any(score in row.scores for row in rows):
         return
-    is_expected = not result.sections and any(score in row.missing for row in rows)
+    is_expected = not _has_section_scores(result) and any(score in row.missing for row in rows)
     others = dict.fromkeys(name for row in rows for name in row.scores)
     if others and not is_expected:
         return
@@ -344,6 +344,11 @@ def _raise_if_incomplete(result: EvalResult) -> None:
         f"not one of {len(rows)} rows has a score {score!r}\n{_list_reasons(result, score)}",
         hint=f"--score can choose another: {', '.join(others)}" if others else None,
     )
+
+
+def _has_section_scores(result: EvalResult) -> bool:
+    """Whether a section reports scores of its own, as those of suites do."""
+    return any(line.get("scores") for section in result.sections.values() for line in section.lines)
 
 
 def _list_reasons(result: EvalResult, score: str) -> str:

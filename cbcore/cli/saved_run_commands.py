@@ -168,7 +168,7 @@ def _describe(run: SavedRun) -> Iterator[tuple[str, Any]]:
         yield "commit", environment["git_commit"] or "–"
         yield "machine", f"{environment['platform']}, Python {environment['python']}"
     given = {key: v for key, v in run.settings.items() if v not in (None, False, [], {})}
-    yield "settings", " ".join(f"{key}={value}" for key, value in given.items())
+    yield "settings", " ".join(f"{key}={_quote(value)}" for key, value in given.items())
     components = run.components
     if origin := components.get("rescored_from"):
         yield "rescored", f"the outputs are those of run {origin}"
@@ -179,6 +179,11 @@ def _describe(run: SavedRun) -> Iterator[tuple[str, Any]]:
         parts = [part for part in components.get(kind) or () if not part.get("idle")]
         for position, part in enumerate(parts, start=1):
             yield f"{kind} {position}", _describe_part(part, part["name"])
+
+
+def _quote(value: object) -> str:
+    """The value as text, in quotes if it has spaces and is not a list or mapping."""
+    return repr(value) if isinstance(value, str) and " " in value else str(value)
 
 
 def _describe_part(part: Mapping[str, Any], name: str) -> str:

@@ -134,7 +134,7 @@ class Catalog:
         for component in (one for plugin in with_kinds for one in plugin.components):
             if component.kind == "kind" and component.name not in KINDS:
                 self._kinds.setdefault(component.name, component)
-        self.kinds: tuple[str, ...] = (*KINDS, *self._kinds)
+        self.kinds: tuple[str, ...] = (*KINDS, *sorted(self._kinds))
         self.groups |= {f"cb.{names.plural(kind)}": kind for kind in self._kinds}
         self.plugins = self._make_plugins(distributions)
         self.descriptions = Descriptions()

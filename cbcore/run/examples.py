@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
-from cbcore.boundary import at_boundary, contained
+from cbcore.boundary import contained
 from cbcore.columns import format_flags, propose_fields
 from cbcore.components import Built
 from cbcore.contexts import FORMS
@@ -66,17 +66,6 @@ class NumberedExample:
     problem: str | None = None
     key: str = ""
     content: bytes = b""
-    _is_flat: bool | None = None
-
-    def copy(self) -> dict[str, Any]:
-        """The data as a component gets it: it may change what it gets, but nothing of others."""
-        if self._is_flat is None:
-            self._is_flat = _ATOMS.issuperset(map(type, self.data.values()))
-        if self._is_flat:
-            return self.data.copy()
-        with at_boundary("Copying the example", DataError):
-            copied: dict[str, Any] = copy_data(self.data)
-            return copied
 
 
 Select: TypeAlias = Callable[[NumberedExample], bool]
@@ -101,9 +90,7 @@ class Examples:
         """`seen_ids` are shared by the benchmarks of a run: two may have the same name."""
         self.benchmark = benchmark
         self.n_read = 0
-        self._limit = settings.max_examples
-        self._select = settings.select
-        self._sample, self._seed = settings.sample, settings.seed or 0
+        self._settings = settings
         self._warn = warn
         self._hasher = blake2b(digest_size=16)
         self._seen_ids = seen_ids
@@ -123,18 +110,19 @@ class Examples:
     @property
     def expected(self) -> int | None:
         """How many examples a system gets, or about; None if nobody can tell."""
-        if self._select:
+        if self._settings.select:
             return None
-        length = -1
+        limits = [self._settings.sample, self._settings.max_examples]
         with contained():
-            length = length_hint(self._examples, -1)
-        limits = [self._sample, self._limit, length if length >= 0 else None]
+            if (length := length_hint(self.benchmark.examples, -1)) >= 0:
+                limits.append(length)
         return min((limit for limit in limits if limit is not None), default=None)
 
     def __iter__(self) -> Iterator[NumberedExample]:
         """The selected examples. Raises `DataError` if the data fails."""
-        examples = self._number() if self._sample is None else self._draw(self._sample)
-        for choose in self._select:
+        n_drawn = self._settings.sample
+        examples = self._number() if n_drawn is None else self._draw(n_drawn)
+        for choose in self._settings.select:
             examples = filter(choose, examples)
         return examples
 
@@ -144,15 +132,15 @@ class Examples:
 
     def _draw(self, n_examples: int) -> Iterator[NumberedExample]:
         """A sample. It depends on the content of the data, not on its order."""
-        start = str(self._seed).encode()
+        start = str(self._settings.seed or 0).encode()
         drawn = ((digest(start, e.key.encode()), e.index) for e in self._number())
         chosen = {index for _, index in heapq.nsmallest(n_examples, drawn)}
-        return (example for example in self._number() if example.index in chosen)
+        yield from (example for example in self._number() if example.index in chosen)
 
     def _number(self) -> Iterator[NumberedExample]:
         index = 0
         with contained() as reading:
-            for raw in islice(self._examples, self._limit):
+            for raw in islice(self._examples, self._settings.max_examples):
                 example = self._prepare(raw, index)
                 if index == self.n_read:  # nobody has read so far
                     self.n_read += 1
@@ -212,7 +200,7 @@ class Examples:
         examples = self._examples
         if not isinstance(examples, list | tuple) or not self.benchmark.required:
             return
-        for index, example in enumerate(islice(examples, self._limit)):
+        for index, example in enumerate(islice(examples, self._settings.max_examples)):
             self._take_id(example if isinstance(example, (dict, Mapping)) else {}, index)
 
     def _take_id(self, data: Mapping[str, Any], index: int) -> str | int:
@@ -273,10 +261,6 @@ class Spool:
     def __del__(self) -> None:
         self._file.close()
 
-    def __length_hint__(self) -> int:
-        length = length_hint(self._examples, -1)
-        return length if length >= 0 else NotImplemented
-
     def __iter__(self) -> Iterator[Any]:
         index = 0
         while index < len(self._offsets) or self._pull():
@@ -288,12 +272,12 @@ class Spool:
         """Write the next example to the file. False at the end of the data."""
         if self._failure is not None:
             raise self._failure
-        with contained() as reading:
+        try:
             self._source = self._source or iter(self._examples)
             example = next(self._source, _END)
-        if reading.error is not None:
-            self._failure = reading.error  # each system gets it
-            raise reading.error
+        except BaseException as error:  # each system gets it
+            self._failure = error
+            raise
         if example is not _END:
             self._offsets.append(self._file.seek(0, 2))
             pickle.dump(example, self._file, protocol=pickle.HIGHEST_PROTOCOL)
@@ -311,10 +295,10 @@ def copy_data(value: Any) -> Any:
     """A copy that shares nothing mutable; of plain data much faster than `deepcopy`."""
     kind = type(value)
     # Exact types only: a subclass may keep more than its items, which `deepcopy` knows about.
-    if kind is dict:
-        return {
-            key: item if type(item) in _ATOMS else copy_data(item) for key, item in value.items()
-        }
-    if kind is list:
-        return [item if type(item) in _ATOMS else copy_data(item) for item in value]
-    return value if kind in _ATOMS else copy.deepcopy(value)
+    if kind is not dict and kind is not list:
+        return value if kind in _ATOMS else copy.deepcopy(value)
+    copied = value.copy()
+    for key, item in value.items() if kind is dict else enumerate(value):
+        if type(item) not in _ATOMS:
+            copied[key] = copy_data(item)
+    return copied

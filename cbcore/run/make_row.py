@@ -76,8 +76,8 @@ class RowMaker:
 
     def _fill(self, row: EvalRow, attempt: Attempt) -> None:
         example, output = attempt.example.data, attempt.output
-        row.input_tokens = self._counter.visible(example)
-        if n_uncounted := self._counter.count_media(example):
+        row.input_tokens, n_uncounted = self._counter.count_visible(example)
+        if n_uncounted:
             row.metadata[UNCOUNTED] = n_uncounted
         row.error = attempt.error
         if row.error is not None or output is None:

@@ -24,7 +24,7 @@ from cbcore.results import EvalRow
 from cbcore.results.eval_row import POSITIONS
 from cbcore.run.budget import Reservation
 from cbcore.run.calling import Threads
-from cbcore.run.examples import Examples, NumberedExample
+from cbcore.run.examples import Examples, NumberedExample, copy_data
 from cbcore.run.finish import SAME_ERRORS
 from cbcore.run.make_row import RowMaker
 from cbcore.run.scorers import Scorer
@@ -109,7 +109,6 @@ class Attempt:
     task: asyncio.Task[None] | None = None
     has_slot = False
     future: Any = None  # in a worker
-    _sent: dict[str, Any] | None = None
     _completed: dict[str, Any] | None = None
 
     def __init__(self, pair: Pair, example: NumberedExample, repeat: int = 0) -> None:
@@ -124,16 +123,13 @@ class Attempt:
     @property
     def sent(self) -> dict[str, Any]:
         """The fields that a stage behind the system would get, with the context that was sent."""
-        if self._sent is None:
-            self._sent = pass_on(self.example.data, self.output or {})
-        return self._sent
+        return pass_on(self.example.data, self.output or {})
 
     @property
     def completed(self) -> dict[str, Any]:
         """The output as evaluators read it."""
         if self._completed is None:
-            output = self.output or {}
-            self._completed = complete_output(output, self.sent)
+            self._completed = complete_output(self.output or {}, self.sent)
         return self._completed
 
     @property
@@ -230,21 +226,20 @@ class Pair:
         It looks ahead, in strides that grow while examples come at once, since one look-up of many
         is much faster than many of one.
         """
-        examples: Iterator[NumberedExample] | None = None
+        examples = iter(self.examples)
         stride = 1
         while self.data_error is None:
             started = time.perf_counter()
             attempts: list[Attempt] = []
             try:
-                examples = examples or iter(self.examples)
                 for example in islice(examples, stride):
                     attempts += [Attempt(self, example, n) for n in range(self.repeats)]
             except CBError as error:  # the examples before it are still run
                 self.data_error = error
             if self.cache:
                 self.cache.look_up(attempts, self.scorers)
-                is_quick = time.perf_counter() - started < _QUICK_S * stride
-                stride = min(2 * stride, _LONGEST_STRIDE) if is_quick else 1
+            is_quick = time.perf_counter() - started < _QUICK_S * stride
+            stride = min(2 * stride, _LONGEST_STRIDE) if is_quick else 1
             if not attempts:
                 return
             yield from attempts
@@ -427,11 +422,10 @@ class Pair:
 
         Returns what the component gets: copies, to do with as it likes.
         """
-        example = attempt.example.copy()
+        example = copy_data(attempt.example.data)
         if attempt.reservation:
             attempt.reservation.begun.add(self.system if scorer is None else scorer.built)
-        if self.calls.timeout_s is not None:
-            self.start_limit(attempt)
+        self.start_limit(attempt)
         if scorer is None:
             call.start_clock()
             attempt.waits = call.waits if self._queues else None

@@ -102,9 +102,17 @@ class Runner:
             for place, benchmark in enumerate(benchmarks)
         }
         self.workers: dict[Built, Workers] = {}
-        for system in systems:
-            if self._find_workers(system) is None and executor is not None:
-                warn(f"--executor has no effect on {system.name!r}, which is awaited.")
+        if executor is not None:
+            from cbcore.run.workers import Workers
+
+            for system in systems:
+                if system.is_awaited:
+                    warn(f"--executor has no effect on {system.name!r}, which is awaited.")
+                    continue
+                scorers = [
+                    s for (one, _), own in self.scorers.items() for s in own if one is system
+                ]
+                self.workers[system] = Workers(executor, system, scorers)
         self.idle = {scorer.name for scorers in self.scorers.values() for scorer in scorers}
         judges = [s.built for of_pair in self.scorers.values() for s in of_pair if s.may_cost]
         self.budget.check_prices([*systems, *judges])
@@ -321,11 +329,11 @@ class Runner:
     def _make_pairs(self, system: Built, n_systems: int) -> deque[Pair]:
         """The pairs of a system with each benchmark."""
         workers, is_alone = self._open_workers(system), n_systems == 1
-        pairs: deque[Pair] = deque()
-        for place, examples in enumerate(self.examples):
-            scorers = self.scorers[system, place]
-            pairs.append(Pair(self, system, examples, scorers, place, workers, is_alone=is_alone))
-        return pairs
+        pairs = (
+            Pair(self, system, one, self.scorers[system, place], place, workers, is_alone=is_alone)
+            for place, one in enumerate(self.examples)
+        )
+        return deque(pairs)
 
     def open_cache(self, system: Built) -> Cache | None:
         """What the store can do for a system; None if nothing is stored."""
@@ -347,22 +355,8 @@ class Runner:
                 self.warn(f"Nothing of {component.name!r} is reused: {why}.")
         return self._keys[number]
 
-    def _find_workers(self, system: Built) -> Workers | None:
-        """The workers of a system, which are not open yet. A system that is awaited has none."""
-        if self.executor is None or system.is_awaited:
-            return None
-        if system not in self.workers:
-            from cbcore.run.workers import Workers
-
-            scorers = [
-                s for (one, _), of_one in self.scorers.items() for s in of_one if one is system
-            ]
-            self.workers[system] = Workers(self.executor, system, scorers)
-        return self.workers[system]
-
     def _open_workers(self, system: Built) -> Workers | None:
-        workers = self._find_workers(system)
-        if workers is not None:
+        if (workers := self.workers.get(system)) is not None:
             workers.open(self.settings.concurrency)
         return workers
 

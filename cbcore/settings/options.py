@@ -35,8 +35,13 @@ _TYPES: dict[Any, tuple[Any, str]] = {
 """For each type of an option: the values it takes, and its name in errors."""
 
 
-_METAVARS = {object: "SPEC", int: "N", float: "X", str: "NAME"}
-"""How `--help` shows the value of a setting that does not declare it."""
+_METAVARS = {object: "SPEC", int: "N", float: "X", str: "TEXT", Path: "FILE"}
+
+
+def _default_metavar(option: Option) -> str | None:
+    if option.choices:
+        return f"[{'|'.join(option.choices)}]"
+    return _METAVARS.get(option.type)
 
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
@@ -49,6 +54,7 @@ class Option:
     - `type`: `str`, `int`, `float`, `bool` (a flag without a value) or `Path`; `object` for specs
       and ready-made components. With `many`, a list of such values.
     - `at_least`, `above`, `at_most`, `choices`: the values that are allowed.
+    - `metavar`: how `--help` shows the value. By default, it follows from the type and the choices.
     - `parse`: makes a value of a text, or raises ValueError that ends the sentence "NAME …".
     - `recorded`: whether the result records its value.
     - `keep_on_rescore`: `cb rescore` uses the value of the run that it scores.
@@ -59,12 +65,12 @@ class Option:
     help: str
     type: Any = attrs.field(default=str, validator=attrs.validators.in_(_TYPES))
     name: str = ""
-    metavar: str | None = None
     many: bool = False
     at_least: float | None = None
     above: float | None = None
     at_most: float | None = None
     choices: tuple[str, ...] = ()
+    metavar: str | None = attrs.field(default=attrs.Factory(_default_metavar, takes_self=True))
     parse: Callable[[str], Any] | None = None
     recorded: bool = True
     keep_on_rescore: bool = False
@@ -133,6 +139,8 @@ class Setting(Option):
     - `aliases`: further flags, keys and keywords that `--help` does not show.
     - `implied`: the value of a flag that is given without one.
     - `kind`: the kind of component that it names. Texts become specs; a system's, its stages.
+    - `affects_rows`: whether finished rows depend on the value. `cb merge` joins shards with
+      different values if they do not.
     """
 
     flags: tuple[str, ...] = ()
@@ -141,6 +149,7 @@ class Setting(Option):
     key: str | None = None
     aliases: tuple[str, ...] = ()
     keyword: bool = True
+    affects_rows: bool = True
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -170,7 +179,6 @@ def options_of(declaring: type) -> Mapping[str, Setting]:
         if facts := field.metadata.get("option"):
             facts = {"key": field.name, **_read_annotation(annotations[field.name]), **facts}
             kind = facts.get("type", str)
-            facts.setdefault("metavar", _METAVARS.get(kind))
             facts.setdefault("recorded", kind is not object)  # components have their own records
             if named := facts.get("kind"):
                 facts["parse"] = functools.partial(parse_spec, named)

@@ -152,6 +152,7 @@ class RunSettings:
     score: str | None = option(
         "--score",
         aliases=("--score-field",),
+        metavar="NAME",
         help="The score that quality means. Default: that of the dataset or of its task.",
     )
     threshold: float = option(
@@ -165,6 +166,7 @@ class RunSettings:
         aliases=("--max-workers",),
         help="Concurrent calls of each system.",
         at_least=1,
+        affects_rows=False,
     )
     interleave: bool = option(
         "--interleave",
@@ -200,21 +202,25 @@ class RunSettings:
         help="Stop a system after more failed rows: N, or P% of its rows. Default: if its first 10 "
         "examples fail with the same error.",
         at_least=0,
+        affects_rows=False,
     )
     fail_fast: bool = option(
         "--fail-fast",
         help="Stop at the first row that fails, or that an evaluator fails on.",
         default=False,
+        affects_rows=False,
     )
     budget_tokens: int | None = option(
         "--budget-tokens",
         help="Stop before calls exceed N tokens; stored results are free.",
         at_least=1,
+        affects_rows=False,
     )
     budget_usd: float | None = option(
         "--budget-usd",
         help="Stop before calls exceed X dollars, for systems that report cost.",
         above=0,
+        affects_rows=False,
     )
     rows: Literal["memory", "disk"] = option(
         "--rows",
@@ -233,11 +239,13 @@ class RunSettings:
         help="Call systems and evaluators again, and replace what is stored.",
         default=False,
         key=None,
+        affects_rows=False,
     )
     no_examples: bool = option(
         "--no-examples",
         help="Keep numbers and error messages only, no text of examples or outputs.",
         default=False,
+        affects_rows=False,
     )
     seed: int | None = option(
         "--seed",
@@ -253,6 +261,7 @@ class RunSettings:
     )
     text_fields: list[str] | None = option(
         "--text-field",
+        metavar="NAME",
         help="Field whose tokens count. Repeatable. Default: context, question and turns.",
         keep_on_rescore=True,
     )
@@ -267,6 +276,7 @@ class RunSettings:
     )
     cluster_column: str | None = option(
         "--cluster-column",
+        metavar="NAME",
         help="Field that names the source an example shares with others. Default: cluster.",
         keep_on_rescore=True,
     )
@@ -337,6 +347,12 @@ class RunSettings:
             elif isinstance(value, dict):
                 object.__setattr__(self, field.name, MappingProxyType(value))
         self._is_frozen = True
+
+    @staticmethod
+    def neutral_names() -> frozenset[str]:
+        """The names of the settings that do not affect finished rows."""
+        options = options_of(RunSettings).items()
+        return frozenset(name for name, declared in options if not declared.affects_rows)
 
     def get(self, flag: str) -> Any:
         """The value of a plugin's option; None if it is not given."""

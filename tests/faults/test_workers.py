@@ -120,14 +120,21 @@ def test_a_worker_that_takes_too_much_memory_costs_one_row(forks, tmp_path):
     assert "MemoryError" in check_rows(tmp_path, 12, [3])[3]["error"]
 
 
-@pytest.mark.parametrize("how", ["sleeps", "holds_the_interpreter"])
-def test_a_call_that_hangs_is_ended_with_its_worker(forks, tmp_path, how):
-    """Also where no thread of the worker can run; its row says what the limit was."""
+@pytest.mark.parametrize(
+    ("how", "cause", "n_repeated"),
+    [
+        ("sleeps", "timed out after 1 s", 0),
+        ("holds_the_interpreter", "timed out after 1 s", 0),
+        ("stops", "the worker ended by SIGKILL", 1),  # which is noticed before the limit
+    ],
+)
+def test_a_call_that_hangs_is_ended_with_its_worker(forks, tmp_path, how, cause, n_repeated):
+    """Also where no thread of the worker can run, or a signal stopped it."""
     write_data(tmp_path, 12)
     done = forks.run(tmp_path, run_of(how, "--timeout", "1"))
     assert done.returncode == 0, done
-    assert "timed out after 1 s" in check_rows(tmp_path, 12, [3])[3]["error"]
-    assert report(tmp_path)["config"]["repeated_calls"] == 0
+    assert cause in check_rows(tmp_path, 12, [3])[3]["error"]
+    assert report(tmp_path)["config"]["repeated_calls"] == n_repeated
     assert all_gone(events(tmp_path)[1])
 
 

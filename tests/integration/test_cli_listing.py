@@ -421,6 +421,7 @@ judge (evaluator)
   plugin      cb-everything 3.1
   applies_to  qa
   emits       worth, doubt
+  joins       runs that name it with --evaluator, and runs on datasets of cb-everything
   parameters  none
   example     {SAMPLE} --evaluator judge
 """,

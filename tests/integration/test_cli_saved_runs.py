@@ -142,7 +142,8 @@ def test_a_run_that_is_stopped_names_the_command_that_continues_it(place, more):
 def test_a_run_is_listed_with_its_scores_and_shown_with_its_command(place):
     """The command can be pasted: quotes are where a shell needs them."""
     chain = "py:mine:Cut | py:mine:Ending"
-    run(place, "-s", chain, "-s", WIDE)
+    run(place, "-s", chain, "-s", WIDE, "--cluster-column", "the source")
+    assert "cluster_column='the source'" in ok(place, "runs", "show", "latest")
     assert re.search(r"wide 1\.000 on data", ok(place, "runs"))
     (line,) = re.findall(r"command +(cb .*)", ok(place, "runs", "show", "latest"))
     assert shlex.split(line)[1:6] == ["run", "-d", "data.jsonl", "-q", "-s"]

@@ -24,6 +24,21 @@ class Silent:
 
     def score(self, original, processed):
         return {"worth": 1.0}
+
+
+class Counted:
+    name = "counted"
+
+    def __init__(self, score_field="f1"):
+        self.score_field = score_field
+
+    def compute(self, rows):
+        return {}
+
+    def section(self, rows_by_system, config):
+        from cbcore.results import Section
+
+        return Section("Rows", [{"name": "all", "rows": 20}], columns={"rows": "rows"})
 """
 
 
@@ -117,6 +132,15 @@ def test_an_evaluator_that_always_fails_scores_nothing(place):
 def test_one_score_is_enough(place):
     """The others are missing, with their reason, in a run that is done."""
     assert run(place, GOLD, {**GOLD, "id": 2, "answer": "Bern"}).returncode == 0
+
+
+def test_a_table_without_scores_does_not_stand_for_the_missing_score(place):
+    """Only sections with scores of their own, such as those of suites, do."""
+    data = ("-s", "identity", "-d", "hotpotqa:sample", "-n", "2")
+    done = place.cb("run", *data, "-m", "py:./mine.py:Counted")
+    assert "Rows" in done.stdout
+    assert done.returncode == 7
+    assert "not one of 2 rows has a score 'f1'" in done.stderr
 
 
 def test_all_errored_stays_what_it_was(place):

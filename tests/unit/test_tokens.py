@@ -240,8 +240,7 @@ def message(content, role="user", **more):
 def test_messages_are_counted_but_not_their_images_audio_and_files(example, words, n_media):
     """Whatever their form: as an address, as base64, in a tool's result."""
     counter = TokenCounter(Words())
-    assert counter.visible(example) == words
-    assert counter.count_media(example) == n_media
+    assert counter.count_visible(example) == (words, n_media)
 
 
 def test_images_are_reported_and_not_counted():

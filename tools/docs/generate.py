@@ -98,6 +98,7 @@ def hooks_page() -> str:
     parts += ["## Kinds", "", *_kinds_table(repository_catalog())]
     parts += ["## What observers get", "", "### `Run`", "", inspect.getdoc(protocols.Run) or "", ""]
     parts += _code("\n".join(_members(protocols.Run)))
+    parts += ["## What options declare", "", *_record(Option)]
     parts += ["## What offering hooks return", "", *_record(components.Component)]
     parts += _record(components.Owner)
     parts += [
@@ -111,7 +112,7 @@ def _kinds_table(catalog: Catalog) -> list[str]:
     """Every kind, with its entry-point group, its hook and its plugin."""
     rows = ["| kind | entry points | hook | plugin | offers |", "|---|---|---|---|---|"]
     hooks = {kind: f"`{hook}`" for hook, kind in hookspecs.OFFERING.items()}
-    for name in [*KINDS, *sorted({*catalog.kinds} - {*KINDS})]:
+    for name in catalog.kinds:
         kind: Kind = catalog.kind(name)
         owner = "" if name in KINDS else catalog.find("kind", name).plugin
         row = (f"`{name}`", f"`{kind.group}`", hooks.get(name, ""), owner, kind.offer)

@@ -192,6 +192,16 @@ def test_a_section_has_headers_of_its_own(reporter):
     assert "n-shot" not in text
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.1 + 0.2, "0.3"), (2.8739996e-06, "2.874e-06"), (7, "7"), ("a", "a"), (float("nan"), "–")],
+)
+def test_numbers_in_columns_are_rounded(value, shown):
+    section = Section("Times", [{"name": "first", "seconds": value}], columns={"seconds": "s"})
+    text = Markdown().render(dataclasses.replace(result(), sections={"times": section}))
+    assert f"| first | {shown} |" in text
+
+
 @pytest.mark.parametrize("reporter", [Table(width=80), Markdown(), Html()], ids=lambda r: r.name)
 def test_what_columns_mean_stands_below_their_table(reporter):
     """Of those that say it; in the head there is only what they are called."""

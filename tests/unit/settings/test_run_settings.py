@@ -123,6 +123,22 @@ def test_a_plugin_names_its_option_by_the_entry_point_alone():
             Option(help="A number.", **{field: None})
 
 
+@pytest.mark.parametrize(
+    ("facts", "shown"),
+    [
+        ({"type": int}, "N"),
+        ({"type": Path, "many": True}, "FILE"),
+        ({}, "TEXT"),
+        ({"choices": ("fast", "exact")}, "[fast|exact]"),
+        ({"type": bool}, None),
+        ({"type": int, "metavar": "SECONDS"}, "SECONDS"),
+    ],
+)
+def test_an_option_shows_that_it_takes_a_value(facts, shown):
+    """In `--help`, an option without a metavar would look like a switch."""
+    assert Option(help="An option.", **facts).metavar == shown
+
+
 def test_the_default_tokenizer_is_that_of_the_core():
     assert DEFAULT_TOKENIZER == DEFAULT_ENCODING
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -175,6 +176,8 @@ def _lines(
 
 def _text(facts: Mapping[str, Any], key: str) -> str:
     value = facts.get(key)
+    if isinstance(value, float):
+        return formats.general(value) if math.isfinite(value) else ABSENT
     return "" if value is None else str(value)
 
 
