@@ -170,7 +170,8 @@ class Calls:
             if deadline is None or time.monotonic() < deadline:
                 return False
             attempt.is_given_up = True
-            attempt.is_replaced = attempt.step == "thread" and attempt.future is None
+            future = attempt.future
+            attempt.is_replaced = attempt.step == "thread" and future is None
         attempt.pair.put_stand_in(attempt, f"timed out after {self.timeout_s:g} s")
         if attempt.is_replaced:
             self._n_abandoned += 1
@@ -181,7 +182,7 @@ class Calls:
                 )
             attempt.pair.threads.start_one()
         elif attempt.step == "thread":
-            attempt.pair.workers.end(attempt.future)  # type: ignore[union-attr]
+            attempt.pair.workers.end(future)  # type: ignore[union-attr]
         else:
             self.loop.call_soon_threadsafe(attempt.pair.leave_task, attempt)
             self._left = self._left or (attempt, time.monotonic())

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from cb_answerquality import AnswerQuality
 from cb_metrics import MeanScore, PassRate, PerDatasetBreakdown
 from cbcore import EvalResult, evaluate
+from cbcore.assembly import Benchmark
 from cbcore.exceptions import RunInterruptedError, RunStoppedError, UsageError
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import compose
@@ -869,3 +870,55 @@ def test_a_resumed_run_that_ends_early_has_the_texts_of_its_rows(tmp_path):
     result = stopped.value.result
     assert [row.example_id for row in result.rows] == [0, 1]
     assert len(result.texts) == 2
+
+
+def test_optional_data_that_fails_does_not_end_a_run_of_one_example():
+    def fail():
+        yield {"id": "a", "context": "c"}
+        raise OSError("gone")
+
+    benchmarks = [
+        Benchmark("good", examples(3)),
+        Benchmark("optional", fail(), required=False),
+    ]
+    settings = RunSettings(systems=[Answers()], datasets=benchmarks, examples=["1"])
+    result = compose(settings).run()
+    assert [row.example_id for row in result.rows] == [1]
+    assert "gone" in result.config["failures"]["optional"]
+
+
+def test_a_system_may_replace_its_method_when_it_warms_up():
+    class Warm:
+        name = "warm"
+
+        def warm_up(self):
+            self.process = lambda example: {"response": "ready"}
+
+        def process(self, example):
+            raise RuntimeError("not warm")
+
+    result = evaluate([Warm()], examples(2), [], [])
+    assert [row.response for row in result.rows] == ["ready", "ready"]
+
+
+def test_evaluators_may_change_what_they_get():
+    """Neither the next evaluator nor the row sees it."""
+
+    class Returns:
+        name = "returns"
+
+        def process(self, example):
+            return {"contexts": ["one", "two"], "metadata": {"seen": [1]}}
+
+    class Counts:
+        def __init__(self, name):
+            self.name, self.emits = name, (name,)
+
+        def score(self, original, processed):
+            processed["metadata"]["seen"].append(2)
+            processed["contexts"].pop()
+            return {self.name: float(len(processed["contexts"]))}
+
+    result = evaluate([Returns()], examples(1), [Counts("first"), Counts("second")], [])
+    assert result.rows[0].scores == {"first": 1.0, "second": 1.0}
+    assert result.rows[0].metadata["seen"] == [1]
