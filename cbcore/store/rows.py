@@ -87,14 +87,22 @@ class StoredRows(Sequence[Any]):
     query = _ROWS
 
     def __init__(
-        self, reader: Reader, run_id: str, system: str, store: Store | None = None
+        self,
+        reader: Reader,
+        run_id: str,
+        system: str,
+        store: Store | None = None,
+        positions: Sequence[int] | None = None,
     ) -> None:
+        """`positions` are those of the rows, if they are not all rows of the system."""
         self.reader = reader
         self.run_id = run_id
         self.system = system
         self._key = (run_id, make_valid(system))
         self._store = store
-        self._positions = None if store is None else array("q")
+        self._positions = (
+            None if store is None and positions is None else array("q", positions or ())
+        )
 
     def append(self, row: EvalRow) -> None:
         """Count a row that was put into the store."""
