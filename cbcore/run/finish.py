@@ -148,8 +148,7 @@ class ErrorLimit:
         self._expected = expected
         self._rows: Counter[str] = Counter()
         self._failed: Counter[str] = Counter()
-        self._same: dict[str, str | None] = {}  # the first error of each system
-        self._spared: set[str] = set()  # systems whose first rows are not all alike
+        self._same: dict[str, str | None] = {}  # of each system whose first rows are all alike
         self._n_first = SAME_ERRORS * settings.repeats
 
     def count(self, row: EvalRow, *, is_data: bool) -> str | None:
@@ -159,8 +158,7 @@ class ErrorLimit:
         """
         limit = self._limit
         if limit is None:
-            is_spared = is_data or row.system in self._spared
-            return None if is_spared else self._find_same_errors(row)
+            return None if is_data else self._find_same_errors(row)
         self._rows[row.system] += 1
         if row.error is None:
             return None
@@ -178,14 +176,13 @@ class ErrorLimit:
 
     def _find_same_errors(self, row: EvalRow) -> str | None:
         error = row.error and alike(row.error, row.example_id)
-        known = self._same.setdefault(row.system, error)
+        if error is None or error != self._same.setdefault(row.system, error):
+            self._same[row.system] = None
+            return None
         self._failed[row.system] += 1
-        if error is None or error != known:
-            self._spared.add(row.system)
-        elif self._failed[row.system] == self._n_first:
-            self._spared.add(row.system)  # this is reported once
-            return f"Its first {SAME_ERRORS} examples failed with the same error: {row.error}"
-        return None
+        if self._failed[row.system] != self._n_first:
+            return None
+        return f"Its first {SAME_ERRORS} examples failed with the same error: {row.error}"
 
 
 def check_fail_fast(row: EvalRow, attempt: Attempt) -> None:
