@@ -13,6 +13,7 @@ import attrs
 from cbcore.assembly.builder import Builder
 from cbcore.assembly.remaking import check_untrusted, remake_metric
 from cbcore.boundary import contained
+from cbcore.components import Built
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.names import hint
 from cbcore.plugins import default_catalog
@@ -124,7 +125,7 @@ def rescore(
     Data that cannot be read again is taken from the store, if its texts are there.
     """
     from cbcore.settings.stored_data import find_data
-    from cbcore.store.stand_ins import StoredSystem
+    from cbcore.store.rows import StoredSystem
 
     if run.origin == "imported":
         raise UsageError(
@@ -156,8 +157,8 @@ def rescore(
         kept = [name for name in kept if name not in ("fields", "unique_ids")]
     settings = RunSettings(
         systems=[
-            StoredSystem(dict(record), part)
-            for record, part in zip(run.components["systems"], run.row_parts(), strict=True)
+            Built(StoredSystem(rows), dict(record))
+            for record, rows in zip(run.components["systems"], run.rows().parts, strict=True)
         ],
         datasets=list(data),
         evaluators=list(evaluators),

@@ -34,7 +34,6 @@ from cbcore.plugins.manager import HookManager
 from cbcore.plugins.policy import PluginPolicy, check_evaluators
 from cbcore.secrets import Secret, can_be_replaced, names_secret, notice
 from cbcore.specs import Spec
-from cbcore.store.stand_ins import StoredData, StoredSystem
 
 
 class Builder:
@@ -255,8 +254,6 @@ class Builder:
         value = own.as_component(kind, value)
         value = own.give_name(self.catalog.kind(kind), value, type(value).__name__)
         value = self._check(kind, value, None)
-        if isinstance(value, StoredData | StoredSystem):
-            return Built(value, value.record)
         if kind == "dataset":
             return Built(value, provenance.describe(object(), name=_tag_of(value)))
         with contained():  # attributes may be code

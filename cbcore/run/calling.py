@@ -108,7 +108,11 @@ class Calls:
         with self._lock:
             is_given_up = attempt.is_given_up
         if not is_given_up:
-            self._hand_on(attempt)
+            try:
+                self._hand_on(attempt)
+            except RunError as error:  # there is no thread, or no loop, for its next step
+                attempt.escaped = error
+                self._hand_on(attempt)
         return not is_given_up
 
     def work(self, threads: Threads) -> None:
@@ -166,7 +170,8 @@ class Calls:
             if deadline is None or time.monotonic() < deadline:
                 return False
             attempt.is_given_up = True
-            attempt.is_replaced = attempt.step == "thread" and attempt.future is None
+            future = attempt.future
+            attempt.is_replaced = attempt.step == "thread" and future is None
         attempt.pair.put_stand_in(attempt, f"timed out after {self.timeout_s:g} s")
         if attempt.is_replaced:
             self._n_abandoned += 1
@@ -177,7 +182,7 @@ class Calls:
                 )
             attempt.pair.threads.start_one()
         elif attempt.step == "thread":
-            attempt.pair.workers.end(attempt.future)  # type: ignore[union-attr]
+            attempt.pair.workers.end(future)  # type: ignore[union-attr]
         else:
             self.loop.call_soon_threadsafe(attempt.pair.leave_task, attempt)
             self._left = self._left or (attempt, time.monotonic())

@@ -21,7 +21,7 @@ from cbcore.results.causes import alike
 from cbcore.results.summary import mark_idle
 from cbcore.run.calling import MORE_ROOM
 from cbcore.run.scorers import describe_missing
-from cbcore.store.rows import StoredTexts
+from cbcore.store.rows import StoredRows, StoredTexts
 
 if TYPE_CHECKING:
     from cbcore.run.pair import Attempt
@@ -57,7 +57,12 @@ def summarize(run: Runner, failure: BaseException | None) -> EvalResult:
     if run.store is not None and run.saved is not None and not run.settings.no_examples:
         run.store.flush()
         reader = run.store.reader
-        texts = Joined([StoredTexts(reader, run.run_id, system) for system in run.rows])
+        texts = Joined(
+            [
+                StoredTexts(reader, run.run_id, system, positions=_find_positions(rows))
+                for system, rows in run.rows.items()
+            ]
+        )
     result = EvalResult(
         rows=rows,
         timing=run.timing,
@@ -67,6 +72,10 @@ def summarize(run: Runner, failure: BaseException | None) -> EvalResult:
     )
     result.summarize(run.rows, run)
     return result
+
+
+def _find_positions(rows: Sequence[EvalRow]) -> Sequence[int]:
+    return rows.positions if isinstance(rows, StoredRows) else [row.position for row in rows]
 
 
 def learn_score(run: Runner) -> None:
@@ -149,16 +158,15 @@ class ErrorLimit:
         self._rows: Counter[str] = Counter()
         self._failed: Counter[str] = Counter()
         self._same: dict[str, str | None] = {}  # of each system whose first rows are all alike
-        self._n_first = SAME_ERRORS * settings.repeats
 
-    def count(self, row: EvalRow, *, is_data: bool) -> str | None:
+    def count(self, row: EvalRow, n_repeats: int, *, is_data: bool) -> str | None:
         """The reason to stop the system of this row, if there is one now.
 
-        A failure of the data counts for a limit that was asked for, and for nothing else.
+        `n_repeats` are those of its example. A failure of the data counts for a limit that was asked for, and for nothing else.
         """
         limit = self._limit
         if limit is None:
-            return None if is_data else self._find_same_errors(row)
+            return None if is_data else self._find_same_errors(row, n_repeats)
         self._rows[row.system] += 1
         if row.error is None:
             return None
@@ -174,13 +182,13 @@ class ErrorLimit:
         rows = "1 row" if n_failed == 1 else f"{n_failed} rows"
         return f"{rows} failed, and --max-errors is {shown}. The last error: {row.error}"
 
-    def _find_same_errors(self, row: EvalRow) -> str | None:
+    def _find_same_errors(self, row: EvalRow, n_repeats: int) -> str | None:
         error = row.error and alike(row.error, row.example_id)
         if error is None or error != self._same.setdefault(row.system, error):
             self._same[row.system] = None
             return None
         self._failed[row.system] += 1
-        if self._failed[row.system] != self._n_first:
+        if self._failed[row.system] != SAME_ERRORS * n_repeats:
             return None
         return f"Its first {SAME_ERRORS} examples failed with the same error: {row.error}"
 

@@ -180,7 +180,6 @@ class Pair:
         singles = [s for s in scorers if not s.is_of_repeats]
         self._singles = sorted(singles, key=lambda scorer: scorer.is_awaited)  # those come last
         self.is_awaited = system.is_awaited
-        self._process = system.value.aprocess if self.is_awaited else system.value.process
         # Such a system puts its calls in an order of its own, so that most of them wait.
         self._queues = getattr(system.value, "concurrency", None)
         default = workers.n_workers if workers else 16 if self.is_awaited else 1
@@ -382,7 +381,7 @@ class Pair:
             with Call() as call:
                 arguments = self._begin(attempt, None, call)
                 if workers is None:
-                    call.output = self._process(*arguments)
+                    call.output = self.system.value.process(*arguments)
             if workers is not None and call.error is None:
                 call = workers.call(attempt, self.system, arguments)
             self._keep(attempt, call)
@@ -404,7 +403,9 @@ class Pair:
             attempt.has_slot = True
             try:
                 with Call() as call:
-                    call.output = await self._process(*self._begin(attempt, None, call))
+                    call.output = await self.system.value.aprocess(
+                        *self._begin(attempt, None, call)
+                    )
                 self._keep(attempt, call)
             finally:
                 self._free_slot(attempt)
@@ -429,8 +430,8 @@ class Pair:
             attempt.waits = call.waits if self._queues else None
             return (example,)
         if scorer.is_of_repeats:
-            return example, [(one.output or {}).copy() for one in attempt.repeats]
-        return example, attempt.completed.copy()
+            return example, [copy_data(one.output or {}) for one in attempt.repeats]
+        return example, copy_data(attempt.completed)
 
     def start_limit(self, attempt: Attempt) -> None:
         """The time limit of a call starts now."""

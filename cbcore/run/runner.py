@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cbcore import names
 from cbcore.boundary import contained
 from cbcore.components import Built
-from cbcore.exceptions import CBError, RunError, StoreError, UsageError
+from cbcore.exceptions import CBError, DataError, RunError, StoreError, UsageError
 from cbcore.plugins.manager import HookManager
 from cbcore.protocols import Example, Executor, Output
 from cbcore.results import EvalResult, EvalRow, RunConfig
@@ -134,12 +134,17 @@ class Runner:
 
     def check_examples(self) -> None:
         """Raise `UsageError` for an `--example` that the data does not have."""
-        wanted = self.settings.examples or ()
-        known = {example_id for one in self.examples if wanted for example_id in one.list_ids()}
+        wanted, known = self.settings.examples or (), set[str]()
+        for examples in self.examples if wanted else ():
+            try:
+                known |= examples.list_ids()
+            except DataError:
+                if examples.benchmark.required:
+                    raise
         for example_id in wanted:
             if example_id not in known:
                 raise UsageError(
-                    f"No example has the id {example_id!r}.",
+                    f"None of the {len(known):,} examples of this run has the id {example_id!r}.",
                     hint=names.hint(example_id, known, shown=repr) or None,
                 )
 
@@ -301,7 +306,9 @@ class Runner:
         self.hooks.hook.cb_row_finished(run=self, row=row, attempt=attempt)
         if self.settings.fail_fast:
             check_fail_fast(row, attempt)
-        if reason := self._limit.count(row, is_data=attempt.example.problem is not None):
+        if reason := self._limit.count(
+            row, pair.repeats, is_data=attempt.example.problem is not None
+        ):
             pair.stop(reason)
 
     def call_again(self, system: Built, examples: Iterable[Example]) -> list[Output | None]:

@@ -72,6 +72,7 @@ class Workers:
     def call(self, attempt: Attempt, component: Built, arguments: tuple[Any, ...]) -> Call:
         """Let a worker call the system or an evaluator. In a thread of the pair."""
         number = self._components.index(component)
+        attempt.deadline = None  # until a worker takes the task
         with contained() as packing:
             task = pack_task(number, *arguments)
         if packing.error is not None:
@@ -84,7 +85,6 @@ class Workers:
     def _ask(self, attempt: Attempt, number: int, task: bytes) -> bytes:
         """The reply of a worker. Raises `WorkerLost` if two of them are lost."""
         assert self._pool is not None  # noqa: S101 - opened before the first call
-        attempt.deadline = None  # until a worker takes the task
         for is_last in (False, True):
             future = self._pool.submit(task, lambda: attempt.pair.start_limit(attempt))
             attempt.future = future

@@ -32,7 +32,6 @@ from cbcore.settings.run_settings import DEFAULT_CACHE_DIR, RunSettings
 from cbcore.specs import Spec
 from cbcore.store.database import Store, now
 from cbcore.store.saved_runs import SavedRun, find_saved
-from cbcore.store.stand_ins import StoredData
 from cbcore.tokens import TokenCounter
 
 __all__ = ("compose",)
@@ -266,7 +265,7 @@ def make_record(
     argv = None if settings.argv is None else [redact(a) for a in settings.argv]
     versions = {p.name: p.version for p in catalog.plugins if p.is_usable}
     saved = SavedRun.begin(settings.cache_dir, config, versions, argv)
-    data = [one.record.get("spec") if isinstance(one, StoredData) else one for one in asked]
+    data = [one.record.get("spec") if isinstance(one, Built) else one for one in asked]
     has_benchmarks = any(isinstance(one, Benchmark) for one in settings.datasets)
     is_by_spec = not has_benchmarks and all(isinstance(one, str | Spec) for one in data)
     saved.environment["datasets"] = [redact(str(one)) for one in data] if is_by_spec else None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -11,11 +12,11 @@ from cbcore._logging import get_logger
 from cbcore.assembly.builder import Builder
 from cbcore.assembly.fields import Layout
 from cbcore.boundary import contained
+from cbcore.components import Built
 from cbcore.exceptions import CBError, DataError
 from cbcore.results.eval_row import POSITIONS
 from cbcore.specs import Spec
 from cbcore.store.saved_runs import SavedRun
-from cbcore.store.stand_ins import StoredData
 
 if TYPE_CHECKING:
     from cbcore.plugins import Catalog
@@ -46,7 +47,22 @@ def find_data(run: SavedRun, catalog: Catalog) -> tuple[Sequence[Any], bool]:
     return stored, True
 
 
-def _find_stored(run: SavedRun) -> list[StoredData] | None:
+@attrs.define
+class _StoredData:
+    """Stands for a dataset of an earlier run: the examples that the store has of it, in order.
+
+    `read` yields them each time, and a `DataError` in the place of one that could not be made.
+    """
+
+    name: str
+    main_score: str | None
+    read: Callable[[], Iterator[Any]]
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.read()
+
+
+def _find_stored(run: SavedRun) -> list[Built] | None:
     """The datasets of a run as its store has them; None if that is not all of them."""
     result = run.result(is_summed_up=False)
     rows = result.rows
@@ -72,6 +88,6 @@ def _find_stored(run: SavedRun) -> list[StoredData] | None:
 
     score = run.components.get("score_field")
     return [
-        StoredData(dict(part), score, lambda name=part["name"]: read(name))  # type: ignore[misc]
+        Built(_StoredData(part["name"], score, functools.partial(read, part["name"])), dict(part))
         for part in run.components["datasets"]
     ]

@@ -149,14 +149,13 @@ class Cache:
     def put_scores(self, attempt: Attempt, scorer: Scorer, scores: Any) -> None:
         """Store what an evaluator returned. What is missing or no number is asked again."""
         key = _key_of_repeats(attempt) if scorer.is_of_repeats else attempt.output_key
-        details: Mapping[str, Any] = {}
-        if type(scores) is Scored and not scores.missing:
-            details, scores = {**scores.details, **scores.cost}, scores.scores
-        if key is None or scorer.key is None or type(scores) is not dict:
+        if key is None or scorer.key is None:
             return
         with contained():  # the row says what is wrong with other people's objects
-            data = to_json(scores)
-            if b"null" in data:  # which JSON makes of NaN
+            details: Mapping[str, Any] = {}
+            if type(scores) is Scored and not scores.missing:
+                details, scores = {**scores.details, **scores.cost}, dict(scores.scores)
+            if type(scores) is not dict or b"null" in (data := to_json(scores)):  # null: NaN
                 return
             if details:
                 data = to_json([scores, to_json_safe(details)])

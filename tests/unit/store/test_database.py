@@ -178,6 +178,24 @@ def test_the_driver_waits_for_a_writer_that_falls_behind(tmp_path):
     store.close()
 
 
+def test_a_store_whose_closing_is_interrupted_still_writes(tmp_path, monkeypatch):
+    """After Ctrl-C, the run waits once more for what was put."""
+    store = Store(tmp_path)
+    store.put(PUT, ("key", "x"))
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Event, "wait", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            store.close()
+    store.put(PUT, ("later", "x"))
+    store.flush()
+    assert stores.count(tmp_path, "texts") == 2
+    store.close()
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
 def test_a_temporary_store_is_a_store_without_a_file(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     store = Store(None)

@@ -59,14 +59,14 @@ class GivenShard:
 
     def find_keys(self) -> dict[str, str]:
         """The keys of the systems in the store, without the prefix that imported runs have."""
-        parts = self.saved.row_parts() if self.saved is not None else ()
+        parts: Sequence[Any] = self.saved.rows().parts if self.saved is not None else ()
         found = {part.system: part.find_system_key().rpartition(":")[2] for part in parts}
         return {system: key for system, key in found.items() if key}
 
     def rows_of(self, system: str) -> Sequence[EvalRow]:
         """The rows of a system, in the order of the data."""
         if self.saved is not None:
-            return self.saved.row_parts()[self.systems.index(system)]
+            return self.saved.rows().parts[self.systems.index(system)]
         rows = [row for row in self.open().rows if row.system == system]
         return sorted(rows, key=lambda row: row.position)
 

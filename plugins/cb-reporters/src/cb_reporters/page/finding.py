@@ -13,7 +13,6 @@ from cb_reporters.page.index import ERROR, MISSING, SCORED, ExampleIndex
 from cbcore.boundary import contained
 from cbcore.exceptions import UsageError
 from cbcore.results import EvalResult, Joined, Texts
-from cbcore.store.rows import StoredRows
 
 STATUSES = ("scored", "missing", "error")
 OUTCOMES = ("better", "worse", "same")
@@ -305,7 +304,7 @@ def _find_in_store(parts: Sequence[Any], term: str) -> Iterator[int]:
 
 
 def _decode_row(
-    part: StoredRows, metadata: str, missing: str, response: str | None, *own: str | None
+    part: Any, metadata: str, missing: str, response: str | None, *own: str | None
 ) -> Sequence[Any]:
     """The texts of a row, as far as they are not damaged."""
     with contained():

@@ -11,7 +11,6 @@ import attrs
 from cbcore import metrics_of
 from cbcore.exceptions import ResultError
 from cbcore.results import EvalResult, EvalRow, Joined, RowsBySystem, Texts
-from cbcore.store.rows import StoredRows, StoredTexts
 
 _MOST_ROWS = 200_000
 """Of both runs, for which metrics are asked again."""
@@ -130,14 +129,14 @@ def _join_texts(results: Sequence[EvalResult]) -> Sequence[Texts] | None:
     """The texts behind the rows, system by system."""
     if all(result.texts is None for result in results):
         return None
-    parts = [part for result in results for part in getattr(result.rows, "parts", ())]
-    if stored := [part for part in parts if isinstance(part, StoredRows)]:
-        return Joined([StoredTexts(part.reader, part.run_id, part.system) for part in stored])
-    found = []
+    found: list[Sequence[Texts]] = []
     for result in results:
+        if isinstance(result.texts, Joined):  # of a store, where they are read on demand
+            found += result.texts.parts
+            continue
         by_system: dict[str, list[Texts]] = {system: [] for system in result.systems}
         texts = result.texts or [Texts()] * len(result.rows)
         for row, text in zip(result.rows, texts, strict=True):
             by_system[row.system].append(text)
-        found += [text for part in by_system.values() for text in part]
-    return found
+        found += by_system.values()
+    return Joined(found)
