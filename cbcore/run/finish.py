@@ -157,8 +157,7 @@ class ErrorLimit:
         self._expected = expected
         self._rows: Counter[str] = Counter()
         self._failed: Counter[str] = Counter()
-        self._same: dict[str, str | None] = {}  # the first error of each system
-        self._spared: set[str] = set()  # systems whose first rows are not all alike
+        self._same: dict[str, str | None] = {}  # of each system whose first rows are all alike
 
     def count(self, row: EvalRow, n_repeats: int, *, is_data: bool) -> str | None:
         """The reason to stop the system of this row, if there is one now.
@@ -167,8 +166,7 @@ class ErrorLimit:
         """
         limit = self._limit
         if limit is None:
-            is_spared = is_data or row.system in self._spared
-            return None if is_spared else self._find_same_errors(row, n_repeats)
+            return None if is_data else self._find_same_errors(row, n_repeats)
         self._rows[row.system] += 1
         if row.error is None:
             return None
@@ -186,14 +184,13 @@ class ErrorLimit:
 
     def _find_same_errors(self, row: EvalRow, n_repeats: int) -> str | None:
         error = row.error and alike(row.error, row.example_id)
-        known = self._same.setdefault(row.system, error)
+        if error is None or error != self._same.setdefault(row.system, error):
+            self._same[row.system] = None
+            return None
         self._failed[row.system] += 1
-        if error is None or error != known:
-            self._spared.add(row.system)
-        elif self._failed[row.system] == SAME_ERRORS * n_repeats:
-            self._spared.add(row.system)  # this is reported once
-            return f"Its first {SAME_ERRORS} examples failed with the same error: {row.error}"
-        return None
+        if self._failed[row.system] != SAME_ERRORS * n_repeats:
+            return None
+        return f"Its first {SAME_ERRORS} examples failed with the same error: {row.error}"
 
 
 def check_fail_fast(row: EvalRow, attempt: Attempt) -> None:

@@ -204,7 +204,6 @@ class Pair:
         self.open: deque[Attempt] = deque()
         self.held: Attempt | None = None  # waits for the budget
         self.is_read = False
-        self.is_warm = workers is not None  # which warm up by themselves
         self.stopped: str | None = None
         self.data_error: CBError | None = None
         self.started = time.perf_counter()
@@ -259,8 +258,7 @@ class Pair:
                 return
             if not self.n_started:
                 self.started = time.perf_counter()
-            if not self.is_warm and attempt.needs_call:
-                self.is_warm = True
+            if attempt.needs_call and not self.workers:  # which warm up by themselves
                 self.calls.warm_up(self.system)
             self.open.append(attempt)
             self.n_started += 1

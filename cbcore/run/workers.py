@@ -172,7 +172,10 @@ def read_reply(reply: bytes) -> Call:
     call.waits = Waits()
     with contained() as reading:
         call.output, error, call.latency_s, call.waits.seconds, lines = pickle.loads(reply)  # noqa: S301 - of our own worker
-        call.error = _remake_error(*error) if isinstance(error, tuple) else error
+        if isinstance(error, tuple):  # one that could not be sent
+            name, text, traceback = error
+            error = note_traceback(type(name, (Exception,), {})(text), traceback)
+        call.error = error
         for name, level, line in lines:
             logging.getLogger(name).log(level, "%s", line)
     if reading.error is not None:
@@ -180,11 +183,6 @@ def read_reply(reply: bytes) -> Call:
     if isinstance(call.error, WorkerError):
         raise call.error
     return call
-
-
-def _remake_error(name: str, text: str, traceback: str) -> BaseException:
-    """An exception that could not be sent, by its name, its message and its traceback."""
-    return note_traceback(type(name, (Exception,), {})(text), traceback)
 
 
 # -- in a worker ---------------------------------------------------------------------------------
@@ -281,8 +279,6 @@ def _write_reply(call: Call, lines: Sequence[tuple[str, int, str]]) -> bytes:
     with contained() as packing:
         reply = pickle.dumps((call.output, error, *facts))
         if shows_secret(reply):
-            if isinstance(error, BaseException):
-                error = _describe_error(error)
             reply = pickle.dumps((hide(call.output), error, *facts))
     if packing.error is not None:
         reason = f"the output cannot be sent back from a worker: {packing.reason}"
@@ -291,15 +287,14 @@ def _write_reply(call: Call, lines: Sequence[tuple[str, int, str]]) -> bytes:
 
 
 def _make_sendable(error: BaseException) -> BaseException | tuple[str, str, str]:
-    """The exception with its traceback as text, or what is sent if it cannot be pickled."""
+    """The exception with its traceback as text. If it cannot be pickled, or shows a secret: its
+    name, its message and its traceback."""
     note_traceback(error)
-    with contained() as packing:
-        pickle.loads(pickle.dumps(error))  # noqa: S301 - some cannot be read
-    return error if packing.error is None else _describe_error(error)
-
-
-def _describe_error(error: BaseException) -> tuple[str, str, str]:
-    """Its name, its message and its traceback."""
+    with contained():
+        packed = pickle.dumps(error)
+        pickle.loads(packed)  # noqa: S301 - some cannot be read
+        if not shows_secret(packed):
+            return error
     name = type(error).__name__
     text = redact(describe_exception(error)).removeprefix(name).removeprefix(": ")
     return name, text, format_traceback(error)
