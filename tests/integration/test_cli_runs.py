@@ -774,10 +774,11 @@ def test_a_dry_run_makes_no_store(place):
 
 
 GARBAGE = '{"run_id": "garbage", "systems": [1], "datasets": []}'
-ANOTHER = '{"run_id": "another", "systems": [], "datasets": []}'
+ANOTHER = '{"run_id": "another", "systems": [], "datasets": [], "settings": {}}'
+UNSET = '{"run_id": "garbage", "systems": [], "datasets": []}'
 
 
-@pytest.mark.parametrize("config", ["{}", "[7]", GARBAGE, ANOTHER, "{"])
+@pytest.mark.parametrize("config", ["{}", "[7]", GARBAGE, ANOTHER, UNSET, "{"])
 def test_a_record_that_is_no_run_is_named_and_passed_over(place, config):
     """Whoever wrote it, with or without a checksum."""
     run(place)
