@@ -185,12 +185,9 @@ def _read_runs(path: Path, prefix: str = "") -> list[SavedRun]:
             run = SavedRun(*fields)
             check_config(run.config)
             are_named = all(isinstance(name, str) for name in (*run.systems, *run.datasets))
-            is_whole = run.config["run_id"] == run.run_id and checksum(*columns) == known
-            if (
-                is_whole
-                and are_named
-                and all(isinstance(part, dict) for part in (*parts, run.settings))
-            ):
+            are_read = all(isinstance(part, dict) for part in (*parts, run.settings))
+            is_same = run.config["run_id"] == run.run_id and checksum(*columns) == known
+            if are_named and are_read and is_same:
                 runs.append(run)
                 continue
         get_logger().warning(f"The record of run {columns[0]!r} is damaged and is left out.")
