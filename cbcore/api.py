@@ -133,7 +133,7 @@ def rescore(
             hint="Import the file with `cb runs import --trust` if you trust it.",
         )
     specs = run.environment.get("datasets")
-    if specs is None and (options := run.components.get("options")):
+    if specs is None and (options := run.config.get("options")):
         flags = ", ".join(f"--{option['name'].replace('_', '-')}" for option in options)
         raise UsageError(
             f"Run {run.run_id} got its data from {flags}, which decides how it is scored.",
@@ -158,12 +158,12 @@ def rescore(
     settings = RunSettings(
         systems=[
             Built(StoredSystem(rows), dict(record))
-            for record, rows in zip(run.components["systems"], run.rows().parts, strict=True)
+            for record, rows in zip(run.config["systems"], run.rows().parts, strict=True)
         ],
         datasets=list(data),
         evaluators=list(evaluators),
         cache_dir=cache_dir,
-        tokenizer=run.components["tokenizer"],
+        tokenizer=run.config["tokenizer"],
         argv=argv,
         rescored_from=run.run_id,
         plugin_options={

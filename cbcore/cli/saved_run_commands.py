@@ -74,10 +74,10 @@ def _describe_shortly(run: SavedRun) -> tuple[str, str, str, str]:
     scores = ", ".join(f"{name} {_format_score(means.get(name))}" for name in run.systems)
     if run.datasets:
         scores += f" on {', '.join(run.datasets)}"
-    for option in run.components.get("options", ()):
+    for option in run.config.get("options", ()):
         if isinstance(value := run.settings.get(option["name"]), str):
             scores += f", {option['name']} {value}"
-    if run.components.get("rescored_from"):
+    if run.config.get("rescored_from"):
         scores += ", rescored"
     shown = f"{counts['ok']}/{counts['failed']}/{counts['total']}" if counts else "–"
     return run.run_id, run.state, shown, scores
@@ -126,7 +126,7 @@ def _read_result(path: Path) -> SavedRun:
     from cbcore.store.saved_runs import SavedRun
 
     result = EvalResult.load(path)
-    config: dict[str, Any] = {**result.config}
+    config: Any = {"settings": {}, **result.config}
     if not all(config.get(kind) for kind in ("systems", "datasets")):
         raise ResultError(f"{path} does not say what made it.", hint="Was it written by `cb run`?")
     total = len(result.rows)
@@ -138,8 +138,7 @@ def _read_result(path: Path) -> SavedRun:
         started=config.get("started") or "–",
         ended=None,
         origin="imported",
-        settings=config.get("settings", {}),
-        components=config,
+        config=config,
         environment={},
         recorded_state=config.get("state") or "finished",
         reason=config.get("state_reason"),
@@ -169,7 +168,7 @@ def _describe(run: SavedRun) -> Iterator[tuple[str, Any]]:
         yield "machine", f"{environment['platform']}, Python {environment['python']}"
     given = {key: v for key, v in run.settings.items() if v not in (None, False, [], {})}
     yield "settings", " ".join(f"{key}={_quote(value)}" for key, value in given.items())
-    components = run.components
+    components: Mapping[str, Any] = run.config
     if origin := components.get("rescored_from"):
         yield "rescored", f"the outputs are those of run {origin}"
     for position, (system, score) in enumerate(run.outcome.get("scores", {}).items(), start=1):

@@ -385,7 +385,7 @@ class Runner:
                     self._remove_earlier_rows(self.store)
                 saved.recorded_state = result.config["state"]
                 saved.reason = result.config.get("state_reason")
-                saved.ended, saved.components = now(), {**result.config}
+                saved.ended, saved.config = now(), result.config
                 total, failed = sum(map(len, self.rows.values())), self.n_failed
                 counts = {"total": total, "ok": total - failed, "failed": failed}
                 counts["cached"] = self.n_cached

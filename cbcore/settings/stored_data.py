@@ -31,7 +31,7 @@ def find_data(run: SavedRun, catalog: Catalog) -> tuple[Sequence[Any], bool]:
     """
     specs = [  # as plugins configured them
         attrs.evolve(Spec.parse_dataset(record["spec"]), label=record["name"])
-        for record in run.components["datasets"]
+        for record in run.config["datasets"]
     ]
     with contained() as attempt:
         builder = Builder(catalog)
@@ -86,8 +86,8 @@ def _find_stored(run: SavedRun) -> list[Built] | None:
                 DataError(rows[place].error or "it was not stored") if example is None else example
             )
 
-    score = run.components.get("score_field")
+    score = run.config.get("score_field")
     return [
         Built(_StoredData(part["name"], score, functools.partial(read, part["name"])), dict(part))
-        for part in run.components["datasets"]
+        for part in run.config["datasets"]
     ]

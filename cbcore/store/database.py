@@ -32,8 +32,7 @@ SCHEMA = """
 CREATE TABLE runs (run_id TEXT PRIMARY KEY, started TEXT NOT NULL, ended TEXT,
   state TEXT NOT NULL, -- running, finished, interrupted or failed
   reason TEXT, -- why the run did not finish
-  settings TEXT NOT NULL, -- JSON: as they were given
-  components TEXT NOT NULL, -- JSON: records of systems, datasets, evaluators and metrics
+  config TEXT NOT NULL, -- JSON: settings as they were given, and records of the components
   environment TEXT NOT NULL, -- JSON: command, machine, process, plugins and their versions
   outcome TEXT NOT NULL, -- JSON: counts of rows, mean main score of each system
   checksum INTEGER NOT NULL, -- of the columns before it

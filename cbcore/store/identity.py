@@ -15,7 +15,7 @@ import functools
 import inspect
 import types
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,14 @@ from cbcore.introspection import flatten_records, instance_attributes, parameter
 from cbcore.json_data import to_json
 from cbcore.secrets import HIDDEN, is_secret_name, redact_credentials, redact_value
 from cbcore.store.database import digest
-from cbcore.store.own_code import UnidentifiedError, digest_code, file_of, is_own
+from cbcore.store.own_code import (
+    UnidentifiedError,
+    digest_code,
+    file_of,
+    find_codes,
+    is_in_source,
+    is_own,
+)
 from cbcore.store.rows import StoredSystem
 
 __all__ = ("Identities",)
@@ -207,14 +214,14 @@ def _describe_function(function: types.FunctionType, depth: int) -> Any:
     for cell in function.__closure__ or ():
         with contained():  # a cell that is not set yet
             taken.append(cell.cell_contents)
-    codes = [*_find_codes(function.__code__)]
+    codes = [*find_codes(function.__code__)]
     for name in (name for code in codes for name in code.co_names):
         setting = function.__globals__.get(name)
         if isinstance(setting, str | int | float) and not name.startswith("__"):
             taken.append({name: setting})
     compiled: list[Any] = [function.__code__.co_firstlineno]
     # What is compiled differs between versions of Python. A line can have several lambdas.
-    if not is_own(file_of(function)) or function.__name__ == "<lambda>":
+    if function.__name__ == "<lambda>" or not is_in_source(function):
         compiled = [[code.co_code.hex(), *code.co_names] for code in codes]
         constants = (c for code in codes for c in code.co_consts if c not in codes)
         compiled += [
@@ -226,14 +233,6 @@ def _describe_function(function: types.FunctionType, depth: int) -> Any:
         describe(function.__name__, taken, depth + 1),
         digest_code(function),
     ]
-
-
-def _find_codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    """The code of a function, and of the functions in it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _find_codes(constant)
 
 
 def _digest_files(value: Any) -> list[str]:

@@ -66,6 +66,29 @@ def is_own(file: str) -> bool:
     return path.is_file() and not (is_installed or is_standard)
 
 
+def is_in_source(function: types.FunctionType) -> bool:
+    """Whether the source of an own function has its code: it may have been edited meanwhile."""
+    file = file_of(function)
+    if not is_own(file):
+        return False
+    return function.__code__ in _compile(_read_source(function.__module__, Path(file).resolve()))
+
+
+@functools.lru_cache(maxsize=1024)
+def _compile(source: bytes) -> list[types.CodeType]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [*find_codes(compile(source, "source", "exec", dont_inherit=True))]
+
+
+def find_codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """A piece of code, and the code of the functions and classes in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from find_codes(constant)
+
+
 def digest_sources(module: str, file: Path) -> str:
     """A digest of a file and of every own module that it imports, directly or not."""
     digests: dict[Path, str] = {}
@@ -85,7 +108,8 @@ _sources: dict[Path, tuple[Any, bytes]] = {}
 
 
 def _read_source(module: str, path: Path) -> bytes:
-    loaded = getattr(sys.modules.get(module), "__spec__", None)
+    loaded: Any = sys.modules.get(module)
+    loaded = getattr(loaded, "__spec__", None) or loaded
     known = _sources.get(path)
     if loaded is None or known is None or known[0] is not loaded:
         known = _sources[path] = loaded, path.read_bytes()

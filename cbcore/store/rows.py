@@ -134,12 +134,12 @@ class StoredRows(Sequence[Any]):
 
     def __getitem__(self, index: Any) -> Any:
         places = range(len(self))[index]
-        if isinstance(places, range) and places.step != 1:
+        if isinstance(places, int):
+            return self[places : places + 1][0]
+        if places.step != 1:
             return [self[place] for place in places]
-        is_one = isinstance(places, int)
-        start, stop = (places, places + 1) if is_one else (places.start, places.stop)
-        found = [self.decode(*values) for values in self.select(self.query, start, stop)]
-        return found[0] if is_one else found
+        found = self.select(self.query, places.start, places.stop)
+        return [self.decode(*values) for values in found]
 
     def decode(self, position: Any, *columns: Any) -> Any:
         """What the `query` found, as it was; what is left of it if it was damaged."""

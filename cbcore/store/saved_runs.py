@@ -31,10 +31,7 @@ __all__ = ("SavedRun", "find_run", "find_saved", "saved_runs")
 RESUMABLE_STATES = ("running", "interrupted", "failed")
 _LATEST = re.compile(r"latest(?:~(\d+))?")
 _SQLITE = b"SQLite format 3\0"
-_COLUMNS = (
-    "run_id, started, ended, state, reason, settings, components, environment, outcome, checksum, "
-    "origin"
-)
+_COLUMNS = "run_id, started, ended, state, reason, config, environment, outcome, checksum, origin"
 """The fields of a run. The checksum covers the columns before it."""
 
 
@@ -42,10 +39,9 @@ _COLUMNS = (
 class SavedRun:
     """One run of a store, in the file `path`.
 
-    `components` is its configuration as a result records it, with the records of its systems,
-    datasets, evaluators and metrics; `settings` are as they were given. The `outcome` of a run that
-    ended is what a list of runs shows: the `counts` of its rows, and `scores`, the mean main score
-    of each system.
+    `config` is its configuration as a result records it, with the settings as they were given. The
+    `outcome` of a run that ended is what a list of runs shows: the `counts` of its rows, and
+    `scores`, the mean main score of each system.
     """
 
     path: Path
@@ -54,8 +50,7 @@ class SavedRun:
     ended: str | None
     recorded_state: str
     reason: str | None
-    settings: dict[str, Any]
-    components: dict[str, Any]
+    config: RunConfig
     environment: dict[str, Any]
     outcome: dict[str, Any]
     origin: str
@@ -71,7 +66,7 @@ class SavedRun:
         """A run of this process that begins now. `plugins` are the versions of those it may use."""
         path, environment = find_store(cache_dir), describe_environment(plugins, argv)
         begun = (path, config["run_id"], config["started"], None, "running", None)
-        return cls(*begun, config["settings"], {**config}, environment, {}, "own")
+        return cls(*begun, config, environment, {}, "own")
 
     @property
     def state(self) -> str:
@@ -80,19 +75,17 @@ class SavedRun:
         return "crashed" if is_crashed else self.recorded_state
 
     @property
-    def config(self) -> RunConfig:
-        """The configuration as a result records it."""
-        own = {"run_id": self.run_id, "started": self.started, "settings": self.settings}
-        return cast("RunConfig", {**self.components, **own})
+    def settings(self) -> dict[str, Any]:
+        return self.config["settings"]
 
     @property
     def systems(self) -> list[str]:
         """The systems, in the order they ran."""
-        return [part["name"] for part in self.components["systems"]]
+        return [part["name"] for part in self.config["systems"]]
 
     @property
     def datasets(self) -> list[str]:
-        return [part["name"] for part in self.components["datasets"]]
+        return [part["name"] for part in self.config["datasets"]]
 
     @property
     def process(self) -> str:
@@ -123,7 +116,7 @@ class SavedRun:
         query = "SELECT result, result_checksum FROM runs WHERE run_id=?"
         for column in reader.query(query, (self.run_id,)):
             if isinstance(document := reader.read(*column), dict):
-                return {**document, "config": self.config}
+                return {**document, "config": {**self.config}}
         return None
 
     def rows(self) -> RowsBySystem:
@@ -142,7 +135,7 @@ class SavedRun:
         if document is not None:
             result = EvalResult(rows=rows, **read_document(document))
         else:
-            config: Any = self.config
+            config: Any = {**self.config}
             problems = self._describe_end(config, len(rows))
             result = EvalResult(rows=rows, config=config, problems=problems)
             result.summary = {system: {} for system in self.systems}
@@ -192,8 +185,8 @@ def _read_runs(path: Path, prefix: str = "") -> list[SavedRun]:
             run = SavedRun(*fields)
             check_config(run.config)
             are_named = all(isinstance(name, str) for name in (*run.systems, *run.datasets))
-            are_read = all(isinstance(part, dict) for part in parts)
-            if are_named and are_read and checksum(*columns) == known:
+            is_whole = run.config["run_id"] == run.run_id and checksum(*columns) == known
+            if is_whole and are_named and all(isinstance(part, dict) for part in parts):
                 runs.append(run)
                 continue
         get_logger().warning(f"The record of run {columns[0]!r} is damaged and is left out.")

@@ -773,12 +773,16 @@ def test_a_dry_run_makes_no_store(place):
     assert not (place.folder / ".cb").exists()
 
 
-@pytest.mark.parametrize("components", ["{}", "[7]", '{"systems": [1], "datasets": []}', "{"])
-def test_a_record_that_is_no_run_is_named_and_passed_over(place, components):
+GARBAGE = '{"run_id": "garbage", "systems": [1], "datasets": []}'
+ANOTHER = '{"run_id": "another", "systems": [], "datasets": []}'
+
+
+@pytest.mark.parametrize("config", ["{}", "[7]", GARBAGE, ANOTHER, "{"])
+def test_a_record_that_is_no_run_is_named_and_passed_over(place, config):
     """Whoever wrote it, with or without a checksum."""
     run(place)
     saved = only_run(place)["run_id"]
-    values = ("garbage", "2999", None, "finished", None, "{}", components, "{}", "{}")
+    values = ("garbage", "2999", None, "finished", None, config, "{}", "{}")
     for known in (checksum(*values), 0):
         database = sqlite3.connect(place.folder / ".cb" / "runs.sqlite3")
         marks = ", ".join("?" * (len(values) + 4))

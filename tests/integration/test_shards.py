@@ -558,8 +558,8 @@ def files_of_shards(folder, components=None, given=None, **settings):
     for number in (1, 2):
         machine = folder / f"machine {number}"
         run = find_saved(sharded(machine, number, **settings), machine)
-        run.components |= components or {}
-        run.settings |= given or {}
+        run.config |= components or {}
+        run.config["settings"] |= given or {}
         store = Store(machine)
         run.save(store)
         store.close()

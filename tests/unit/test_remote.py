@@ -168,7 +168,7 @@ def test_nothing_that_a_run_writes_has_the_credentials_of_an_address(signed, tmp
     )
     assert len(result.rows) == len(ROWS) + 1
     saved = find_saved("latest", tmp_path / "store")
-    records = [saved.settings, saved.components, saved.environment]
+    records = [saved.config, saved.environment]
     written = [result.to_json(), json.dumps(records), saved.result().to_json()]
     for text in written:
         assert "bucket/rows.jsonl" in text

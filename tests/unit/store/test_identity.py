@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
+import importlib.util
 import re
 import subprocess
 import sys
@@ -256,27 +256,52 @@ def test_a_function_is_known_by_the_module_settings_it_uses(monkeypatch, functio
     assert key_of(thing) != before
 
 
+WRITTEN = """
+import dataclasses
 @dataclasses.dataclass
-class Generated:
+class Mine:
+    '''Has a text.'''
     k: int = 1
-    name: str = "generated"
-
+    name: str = 'mine'
     def process(self, example):
-        return {"response": [one for one in example["contexts"] if one]}
+        '''Answers.'''
+        assert example
+        return {'response': [one for one in example['contexts'] if one]}
+"""
 
 
-@pytest.mark.parametrize("make", [Generated, Thing])
-def test_another_python_compiles_the_same_source_to_the_same_key(monkeypatch, make):
-    """Own code with a file counts by its source, with the methods that are generated from it."""
-    before = key_of(make())
-    for member in list(vars(make).values()):
-        if isinstance(member, types.FunctionType):
-            code = member.__code__
-            other = code.replace(
-                co_code=code.co_code + code.co_code, co_consts=(*code.co_consts, 1)
-            )
-            monkeypatch.setattr(member, "__code__", other)
-    assert key_of(make()) == before
+def test_what_the_same_source_is_compiled_to_does_not_count(tmp_path):
+    """Another Python has other bytecode, as has one that drops assertions and docstrings."""
+    (tmp_path / "mine.py").write_text(WRITTEN)
+    show = "import mine; from cbcore.store.identity import Identities"
+    show += "; print(Identities().key_of(mine.Mine()))"
+
+    def run(*flags):
+        command = [sys.executable, *flags, "-c", show]
+        return subprocess.run(command, capture_output=True, check=True, cwd=tmp_path).stdout
+
+    assert run() == run("-OO")
+
+
+def test_a_source_that_was_edited_after_it_was_loaded_is_not_that_of_the_code(tmp_path):
+    """What runs is the old code: its outputs must not be those of the new one."""
+    path = tmp_path / "edited.py"
+    keys = []
+    for edit in (("1", "2"), ("1", "1"), ("2", "2")):
+        sources = [
+            f"class Mine:\n    name = 'mine'\n    def process(self, example):\n"
+            f"        return {number}\n"
+            for number in edit
+        ]
+        path.write_text(sources[0])
+        spec = importlib.util.spec_from_file_location("edited", path)
+        module = importlib.util.module_from_spec(spec)
+        exec(compile(sources[0], path, "exec"), vars(module))
+        sys.modules["edited"] = module
+        path.write_text(sources[1])
+        keys.append(key_of(module.Mine()))
+        del sys.modules["edited"]
+    assert len(set(keys)) == 3
 
 
 NOTEBOOK = """

@@ -139,7 +139,7 @@ class Merging:
             self._summarize(result, result.rows_by_system())
             run.recorded_state, run.ended = self.config["state"], _now()
             run.reason = self.config.get("state_reason")
-            run.components = {**result.config}
+            run.config = result.config
             run.outcome = _count_rows(result)
             run.save(store, result)
             store.close()
@@ -158,7 +158,7 @@ class Merging:
         known = [one for one in saved_runs(cache_dir, run.run_id) if one.run_id == run.run_id]
         if not known:
             import_run(run, cache_dir, is_trusted=self.is_trusted)
-        elif known[0].settings != run.settings or known[0].components != run.components:
+        elif known[0].config != run.config:
             raise ResultError(
                 f"{shard.name} is run {run.run_id}, of which {cache_dir} has another state.",
                 hint=f"Name the run instead of the file, or remove it: `cb runs rm {run.run_id}`.",
