@@ -162,7 +162,8 @@ class ErrorLimit:
     def count(self, row: EvalRow, n_repeats: int, *, is_data: bool) -> str | None:
         """The reason to stop the system of this row, if there is one now.
 
-        `n_repeats` are those of its example. A failure of the data counts for a limit that was asked for, and for nothing else.
+        `n_repeats` are those of its example. A failure of the data counts for a limit that was
+        asked for, and for nothing else.
         """
         limit = self._limit
         if limit is None:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from cbcore.boundary import (
     at_boundary,
@@ -233,7 +233,10 @@ def open_worker(worker: bytes) -> Callable[[bytes], bytes]:
             with contained():  # a call will say what is wrong
                 components[0].warm_up()
     if opening.error is not None:
-        problem = _describe_problem(opening.error)
+        reason, hint = opening.reason, cast("str | None", _BY_SPEC)
+        if isinstance(opening.error, CBError):
+            reason, hint = opening.error.message, opening.error.hint
+        problem = WorkerError(redact(f"A worker could not begin: {reason}"), hint=hint)
         reply = pickle.dumps((None, problem, 0.0, 0.0, []))
         return lambda task: reply
 
@@ -259,14 +262,6 @@ def _check_versions(versions: Mapping[str, str]) -> None:
                 f"the run has {name} {wanted}, and the worker has {found}.",
                 hint=f"Install {name}=={wanted} where the workers are.",
             )
-
-
-def _describe_problem(error: BaseException) -> WorkerError:
-    reason = describe_exception(error)
-    hint: str | None = _BY_SPEC
-    if isinstance(error, CBError):
-        reason, hint = error.message, error.hint
-    return WorkerError(redact(f"A worker could not begin: {reason}"), hint=hint)
 
 
 def _write_reply(call: Call, lines: Sequence[tuple[str, int, str]]) -> bytes:

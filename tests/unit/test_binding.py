@@ -111,6 +111,8 @@ def folder(tmp_path, monkeypatch):
         ("math:sqrt", collections.abc.Callable[[float], float], math.sqrt),
         ("math:sqrt", typing.Callable, math.sqrt),
         ("py:math:sqrt", collections.abc.Callable[..., Any] | None, math.sqrt),
+        ("math:sqrt", str | collections.abc.Callable[..., Any], "math:sqrt"),
+        ("py:math:sqrt", str | collections.abc.Callable[..., Any], math.sqrt),
         ("7", Any, 7),
         ("7", EMPTY, 7),
         ("7", "SomethingUnknown", 7),

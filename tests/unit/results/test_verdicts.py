@@ -8,7 +8,7 @@ import pytest
 
 from cbcore.results import EvalResult, EvalRow
 from cbcore.results.summary import sum_up
-from cbcore.results.verdicts import compare_systems
+from cbcore.results.verdicts import _bounds, compare_systems
 from cbcore.stats import Measured
 from cbcore.stats.estimates import ratio_of
 
@@ -448,3 +448,22 @@ def test_one_context_that_was_shortened_is_enough():
     cut = rows("cut", noisy(1))
     cut[7].output_tokens = 99
     assert compared(told, full=rows("full", noisy(1)), cut=cut).verdicts[1].outcome != "unchanged"
+
+
+def test_a_gain_is_called_a_gain():
+    scores = [0.0] * 30 + [1.0] * 10
+    found = summed_up(a=rows("a", [0.0] * 40), b=rows("b", scores)).verdicts[1]
+    assert found.outcome == "better"
+    assert "; significant gain (p < 0.001)" in found.sentence
+    few = summed_up(a=rows("a", [0.0] * 12), b=rows("b", [1.0, 1.0] + [0.0] * 10)).verdicts[1]
+    assert "no significant gain (p = 0.250), but 12 examples are too few" in few.sentence
+
+
+def test_a_system_without_a_scored_row_has_no_examples():
+    found = summed_up(a=rows("a", [1.0, 0.0]), b=rows("b", [None, None]))
+    assert (found.verdicts[1].n, found.verdicts[1].n_rows) == (0, 2)
+
+
+def test_bounds_that_look_alike_get_digits_until_they_differ():
+    assert _bounds(0.1230, 0.1234, 100, 1) == " [12.30, 12.34]"
+    assert _bounds(0.5, 0.5, 100, 0) == " [50, 50]"

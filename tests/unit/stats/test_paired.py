@@ -7,6 +7,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from cb_compare.comparing import smallest_effect
 from cbcore.stats import Units, compare_pairs, examples_needed, holm
@@ -124,3 +125,35 @@ def test_adjusted_p_values_grow_and_keep_their_order(p_values):
     assert all(a <= 1 for a in adjusted)
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     assert sorted(adjusted) == [adjusted[i] for i in order]
+
+
+DIFFERENCES = [1.0, -2.0, 3.5, 0.5, 2.5, -1.0, 4.0, 1.5, 0.25, 2.0] * 2
+
+
+def test_more_than_16_differences_are_tested_by_students_t():
+    p_value, test = compare_pairs(DIFFERENCES)
+    assert test == "t"
+    assert p_value == pytest.approx(stats.ttest_1samp(DIFFERENCES, 0.0).pvalue, rel=1e-9)
+
+
+def test_ratios_are_tested_with_the_degrees_of_freedom_of_their_rows():
+    """Of a/b and c/d with equal denominators, that is Student's t of the differences."""
+    ones = [1.0] * len(DIFFERENCES)
+    zeros = [0.0] * len(DIFFERENCES)
+    found = difference_of(Terms(DIFFERENCES, ones), Terms(zeros, ones), Units(len(DIFFERENCES)))
+    assert found.p_value == pytest.approx(stats.ttest_1samp(DIFFERENCES, 0.0).pvalue, rel=1e-9)
+
+
+def test_repeats_of_a_question_are_averaged_and_clusters_of_questions_counted():
+    first = [1.0, 1.0, 0.0, 0.0, 1.0, 0.0]
+    keys = [("d", question, repeat) for question in range(3) for repeat in range(2)]
+    questions = [key[:2] for key in keys]
+    repeated = difference_of(Terms(first), Terms([0.0] * 6), Units(6, keys, questions))
+    assert (repeated.n, repeated.clusters, repeated.n_differ) == (3, None, 2)
+    clustered = Units(6, keys, ["a", "a", "a", "a", "b", "b"], clustered=True)
+    assert difference_of(Terms(first), Terms([0.0] * 6), clustered).clusters == 2
+
+
+def test_examples_that_differ_are_wins_and_losses():
+    found = difference_of(Terms([1.0, 0.0, 1.0, 0.5]), Terms([0.0, 1.0, 0.0, 0.5]), Units(4))
+    assert (found.wins, found.losses, found.n_differ) == (2, 1, 3)

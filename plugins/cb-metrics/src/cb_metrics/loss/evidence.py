@@ -144,8 +144,8 @@ def evidence_of(example: Mapping[str, Any], context: str) -> Evidence | None:
     facts = list(_facts(example))
     if facts:
         return Evidence("supporting_facts", map(read_text, facts), *asked, is_exact=True)
-    for source in ("reference_contexts", "evidence"):
-        items = list(_references(example.get(source)))
+    for source in filter(example.__contains__, ("reference_contexts", "evidence")):
+        items = list(_references(example[source]))
         pieces = [piece for item in items for piece in _sentences(item)]
         if pieces:
             return Evidence(
