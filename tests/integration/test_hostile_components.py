@@ -195,13 +195,13 @@ def test_a_system_costs_its_own_row_at_most(tmp_path, kind, settings, case):
 
 def test_an_output_too_large_to_be_stored_costs_only_that(tmp_path, monkeypatch, capsys):
     """Its batch would be refused with it; so it is left out, and told."""
-    monkeypatch.setattr(database, "_LARGEST_VALUE", 1000)
+    monkeypatch.setattr(database, "_LARGEST_VALUE", 5000)
     for n_recalled in (0, 5):
-        result = run(Odd(lambda: {"response": "Paris", "more": "x" * 1000}), cache_dir=tmp_path)
+        result = run(Odd(lambda: {"response": "Paris", "more": "x" * 5000}), cache_dir=tmp_path)
         assert [row.scores["fits"] for row in result.rows] == [1.0] * 6
         assert sum(row.cached for row in result.rows) == n_recalled
         assert (
-            "Not stored: the output for example 3 (ValueError: it has 1," in capsys.readouterr().err
+            "Not stored: the output for example 3 (ValueError: it has 5," in capsys.readouterr().err
         )
 
 
