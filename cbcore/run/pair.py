@@ -221,8 +221,8 @@ class Pair:
     def _read(self) -> Iterator[Attempt]:
         """The attempts at all examples, with what is cached of them.
 
-        It looks ahead, in strides that grow while examples come at once, since one look-up of many
-        is much faster than many of one.
+        With a cache it looks ahead, in strides that grow while examples come at once, since one
+        look-up of many is much faster than many of one.
         """
         examples = iter(self.examples)
         stride = 1
@@ -236,8 +236,8 @@ class Pair:
                 self.data_error = error
             if self.cache:
                 self.cache.look_up(attempts, self.scorers)
-            is_quick = time.perf_counter() - started < _QUICK_S * stride
-            stride = min(2 * stride, _LONGEST_STRIDE) if is_quick else 1
+                is_quick = time.perf_counter() - started < _QUICK_S * stride
+                stride = min(2 * stride, _LONGEST_STRIDE) if is_quick else 1
             if not attempts:
                 return
             yield from attempts

@@ -17,7 +17,7 @@ from cbcore.names import canonical
 
 ROOT = Path(__file__).parents[2]
 SITE = Path(sysconfig.get_path("purelib"))
-PLUGINS = sorted(path.name for path in ROOT.glob("plugins/cb-*"))
+PLUGINS = sorted(source.parent.name for source in ROOT.glob("plugins/cb-*/src"))
 START = """
 import sys, site
 site.addsitedir(sys.argv.pop(1))
