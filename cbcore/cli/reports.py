@@ -18,6 +18,7 @@ import click
 from cbcore.boundary import contained
 from cbcore.cli.click_options import Settings
 from cbcore.cli.console import abandon_output, echo
+from cbcore.components import Component
 from cbcore.exceptions import (
     DataError,
     NothingScoredError,
@@ -112,7 +113,7 @@ def make_outputs(
         raise
     is_printed = any(output.path is None for output in outputs)
     if not outputs or not (is_printed or settings.verbosity < 0):
-        with contextlib.suppress(UnknownComponentError):  # no plugin has a table
+        with contextlib.suppress(UnknownComponentError, PluginError):  # no plugin has a table
             table = builder.build("reporter", _DEFAULT).value
             outputs.insert(0, Output(table, added=bool(outputs)))
     builder.catalog.descriptions.save()
@@ -141,16 +142,9 @@ def _make_output(builder: Builder, text: str) -> Output:
 def _find_reporter(catalog: Catalog, file: str) -> str:
     """The reporter for a file, by its ending. Of several, that of the plugin that has the table."""
     ending = Path(file).suffix[1:].lower()
-    offered = catalog.components("reporter")
-    usual = {one.plugin for one in offered if one.name == _DEFAULT}
-    found = [one for one in offered if one.name == ending]
-    known = {ending}
-    for one in [] if found else offered:
-        with contextlib.suppress(PluginError):
-            extension = catalog.describe(one).extension.lower()
-            known.add(extension)
-            found += [one] * (extension == ending)
-    found = [one for one in found if one.plugin in usual] or found
+    found, known = _match_ending(catalog, catalog.list_known("reporter"), ending)
+    if not found:
+        found, known = _match_ending(catalog, catalog.components("reporter"), ending)
     if len(found) == 1:
         return found[0].qualified_name
     if found:
@@ -163,6 +157,21 @@ def _find_reporter(catalog: Catalog, file: str) -> str:
         f"no installed reporter writes files that end in .{ending}: {file!r}",
         hint=f"endings that are known: {endings}; or write FORMAT={file}",
     )
+
+
+def _match_ending(
+    catalog: Catalog, offered: Sequence[Component], ending: str
+) -> tuple[list[Component], set[str]]:
+    """The reporters for an ending, if that is not unique those beside the table; all endings."""
+    usual = {one.plugin for one in offered if one.name == _DEFAULT}
+    found = [one for one in offered if one.name == ending]
+    known = {ending}
+    for one in [] if found else offered:
+        with contextlib.suppress(PluginError):
+            extension = catalog.describe(one).extension.lower()
+            known.add(extension)
+            found += [one] * (extension == ending)
+    return [one for one in found if one.plugin in usual] or found, known
 
 
 def _check_writable(path: Path) -> None:
@@ -347,7 +356,7 @@ def _raise_if_incomplete(result: EvalResult) -> None:
 
 
 def _has_section_scores(result: EvalResult) -> bool:
-    """Whether a section reports scores of its own, as those of suites do."""
+    """Whether a section reports scores of its own."""
     return any(line.get("scores") for section in result.sections.values() for line in section.lines)
 
 

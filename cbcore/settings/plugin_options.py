@@ -80,7 +80,7 @@ def read_plugin_options(given: Mapping[str, Any], catalog: Catalog) -> dict[Plug
                 hint=names.hint(word, options, "`cb run --help` shows them"),
             )
     found: dict[PluginOption, Any] = {}
-    for key, value in resolve_words(given, known).items():
+    for key, value in sorted(resolve_words(given, known).items()):
         values = list(value) if isinstance(value, list | tuple) else [value]
         if not values or value is None:
             continue
