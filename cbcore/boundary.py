@@ -65,7 +65,7 @@ class contained:  # noqa: N801 - it reads as what it is used for: `with containe
 
     @property
     def reason(self) -> str:
-        """What went wrong, as `Type: message` on one line; empty where nothing did."""
+        """The error as `Type: message` on one line; empty if there is none."""
         return "" if self.error is None else describe_exception(self.error)
 
     def __enter__(self) -> contained:  # noqa: PYI034 - nothing is derived from it

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from typing import TYPE_CHECKING, Any
 
 from cbcore.boundary import describe_exception
-from cbcore.contexts import FORMS, find_unreadable, is_same, pass_on, returned_forms
+from cbcore.contexts import FORMS, find_returned, find_unreadable, is_same, pass_on
 from cbcore.costs import add_turns, count_tokens, read_cost, usage_of
 from cbcore.exceptions import CBError, ProcessError
 from cbcore.protocols import Cost, Example, Output
@@ -180,7 +180,7 @@ class _Passage:
             self._stage_s[name] = self._stage_s.get(name, 0.0) + known
         is_answer = any(field in own for field in _ANSWERS)
         self._add_requests(stage, reports, self._add_cost(stage, facts), is_answer=is_answer)
-        if returned := returned_forms(before, passed):
+        if returned := find_returned(before, passed):
             self._forms = returned
         else:
             self._forms |= {form for form in FORMS if form in passed and form in self._example}

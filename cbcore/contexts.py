@@ -122,7 +122,7 @@ def pass_on(given: Mapping[str, Any], output: Mapping[str, Any]) -> dict[str, An
     context on.
     """
     after = {**given, **output}
-    returned = returned_forms(given, output)
+    returned = find_returned(given, output)
     if not returned:
         return after
     after = {field: v for field, v in after.items() if field not in FORMS or field in returned}
@@ -151,7 +151,7 @@ def complete_forms(fields: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def returned_forms(given: Mapping[str, Any], output: Mapping[str, Any]) -> set[str]:
+def find_returned(given: Mapping[str, Any], output: Mapping[str, Any]) -> set[str]:
     """The forms of the context that an output returns; empty if it changes none of them.
 
     Of an output that hands back all it was given, only the changed forms count. A form that

@@ -1,4 +1,4 @@
-"""What a call may cost, as its component declares it, and what it has cost, as it reports it."""
+"""The cost of a call: the most that its component declares, and the amount that it reports."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__: tuple[str, ...] = ()  # for the runs of cb
 
 
 def declare_cost(component: Built, example: Mapping[str, Any]) -> Cost | None:
-    """What a component declares that a call may cost. Raises `RunError` for anything else."""
+    """The cost that a component declares for a call. Raises `RunError` if it is not a `Cost`."""
     if (declare := component.max_cost) is None:
         return None
     with contained() as attempt:
@@ -33,7 +33,7 @@ def declare_cost(component: Built, example: Mapping[str, Any]) -> Cost | None:
 
 @attrs.frozen
 class Spent:
-    """What a call cost as it reports it. `n_unknown` requests of it had a cost that nobody knows.
+    """The cost that a call reports. The cost of `n_unknown` of its requests is not known.
 
     A call that failed need not report its cost.
     """
@@ -90,7 +90,7 @@ def _read_amount(value: Any) -> float | None:
 
 
 def usage_of(fields: Mapping[str, Any]) -> Any:
-    """What an endpoint counted, as an output has it. Systems of context-bench call it `api_usage`."""
+    """The usage that an endpoint reported, in an output. In context-bench it is `api_usage`."""
     return fields.get("usage") or fields.get("api_usage")
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ("context_twin", "joined_turns", "visible")
+__all__ = ("context_twin", "join_turns", "visible")
 
 _BETWEEN_TURNS = "\n\n"
 _BLANKS = dict.fromkeys(map(ord, "\t\n\r"), " ")
@@ -55,7 +55,7 @@ def _write_out(text: str, keep: str, write: Callable[[str], str]) -> str:
     return _UNSEEN.sub(lambda found: found[0] if found[0] in keep else write(found[0]), text)
 
 
-def joined_turns(turns: Any) -> str | None:
+def join_turns(turns: Any) -> str | None:
     """The texts of all turns with a blank line between them; None where one is no text."""
     if not isinstance(turns, list | tuple):
         return None
@@ -75,7 +75,7 @@ def context_twin(example: Mapping[str, Any]) -> str | None:
         return None
     if context == example.get("question"):
         return "question"
-    if example.get("turns") and context == joined_turns(example["turns"]):
+    if example.get("turns") and context == join_turns(example["turns"]):
         return "turns"
     return None
 
@@ -92,7 +92,7 @@ def rewrite_twin(before: Mapping[str, Any], after: dict[str, Any]) -> dict[str, 
     if old == before.get("question") == after.get("question"):
         after["question"] = new
     turns = before.get("turns")
-    if turns and turns == after.get("turns") and old == joined_turns(turns):
+    if turns and turns == after.get("turns") and old == join_turns(turns):
         is_text = isinstance(turns[0], str)
         after["turns"] = [new if is_text else {"role": "user", "content": new}]
     return after

@@ -1,4 +1,4 @@
-"""What a call waited: the part of its time that is not the system's own.
+"""The waiting time of a call: the part of its time that is not the system's own.
 
 Latency is the time inside the system. A system that waits for its turn (a slot, a rate limit)
 says so with `waiting()`. That time is left out of the latency and kept in the row as

@@ -10,7 +10,7 @@ import workload
 
 from cb_compare import merge
 from cbcore import evaluate
-from cbcore.store.saved_runs import saved_runs
+from cbcore.store.saved_runs import list_runs
 from cbcore.store.transfer import export_run
 
 
@@ -44,14 +44,14 @@ def read_past(n: int) -> dict[str, Any]:
 
 def join(folder: str) -> dict[str, Any]:
     """The shards of a store, merged in it."""
-    ids = [run.run_id for run in saved_runs(folder)]
+    ids = [run.run_id for run in list_runs(folder)]
     result, taken = workload.measured(lambda: merge(ids, cache_dir=folder))
     return {**taken, "rows": len(result.rows), "shards": len(ids)}
 
 
 def export(folder: str, target: str) -> dict[str, Any]:
     """The shards of a store, each as a file."""
-    runs = saved_runs(folder)
+    runs = list_runs(folder)
 
     def carry() -> None:
         for run in runs:

@@ -50,14 +50,14 @@ def runs_command(ctx: click.Context, as_json: bool, cache_dir: str) -> None:
     Wherever a command takes a RUN, that is an id, the beginning of only one, `latest`, `latest~1`
     for the one before it, or the path of a saved result.
     """
-    from cbcore.store.saved_runs import saved_runs
+    from cbcore.store.saved_runs import list_runs
 
     # Options before the name of a sub-command are those of the sub-command.
     given = {"cache_dir": cache_dir, "as_json": as_json}
     ctx.default_map = dict.fromkeys(runs_command.commands, given)
     if ctx.invoked_subcommand is not None:
         return
-    runs = saved_runs(cache_dir)
+    runs = list_runs(cache_dir)
     if as_json:
         echo_json([_summarize(run) for run in runs])
     elif runs:
@@ -230,9 +230,9 @@ def prune_runs(older_than: str | None, dry_run: bool, yes: bool, cache_dir: str)
 
     At a terminal, it asks before it removes all of them.
     """
-    from cbcore.store.saved_runs import saved_runs
+    from cbcore.store.saved_runs import list_runs
 
-    runs = [run for run in saved_runs(cache_dir) if run.state != "running"]
+    runs = [run for run in list_runs(cache_dir) if run.state != "running"]
     if older_than is not None:
         age = re.fullmatch(r"(\d+)([smhdw])", older_than.strip())
         if age is None:

@@ -19,7 +19,7 @@ _TOKENS_HINT = "Use --budget-tokens, which counts what was sent and received."
 
 @attrs.define(eq=False, repr=False)
 class CostModel:
-    """What one call of a component may cost: declared by `max_cost`, corrected by what is seen.
+    """The most that one call of a component may cost: `max_cost`, corrected by the calls seen.
 
     One call shows its cost first, then as many again may be open. A call that cost more than its
     bound starts over. A call that cost nothing, such as a request that was refused, shows nothing.
@@ -38,7 +38,7 @@ class CostModel:
         """Whether open calls have to show their cost first."""
         return self.n_open >= max(1, self.n_seen)
 
-    def bound(self, declared: Cost | None) -> Cost:
+    def find_bound(self, declared: Cost | None) -> Cost:
         """The most that a call is taken to cost. It is never below the most expensive call seen: a
         declared bound can be wrong, by hidden reasoning or another price.
         """
@@ -76,7 +76,7 @@ class CostModel:
 
 @attrs.define(eq=False, repr=False)
 class Reservation:
-    """What is set aside for one attempt. Calls of the components in `begun` have begun."""
+    """The cost that is set aside for one attempt. Calls of the components in `begun` have begun."""
 
     budget: Budget
     example: Mapping[str, Any]
@@ -142,7 +142,7 @@ class Budget:
             if any(not model.n_seen for model in models) and self._has_unknown_call():
                 return None
             bounds = {
-                component: model.bound(declare_cost(component, example))
+                component: model.find_bound(declare_cost(component, example))
                 for component, model in zip(components, models, strict=True)
             }
             if not self._fits(bounds.values()):
@@ -179,7 +179,7 @@ class Budget:
         return not (is_over_usd or is_over_tokens)
 
     def find_model(self, component: Built) -> CostModel:
-        """What is known of a component. Copies of it, as for another dataset, share its record."""
+        """The cost model of a component. Copies of the component, for other datasets, share it."""
         key = id(component.record)
         if key not in self._models:
             self._models[key] = CostModel(component, self.limit_usd is not None)

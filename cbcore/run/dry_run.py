@@ -1,4 +1,4 @@
-"""What a run would do: the calls that it would make, what is cached, what it might cost."""
+"""The plan of a run: the calls that it would make, the cached outputs, and the likely cost."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ class RowMaker:
     def _add_usage(
         self, row: EvalRow, example: Mapping[str, Any], output: Mapping[str, Any]
     ) -> None:
-        """What endpoints counted: of the answer by name, of all else as what it took."""
+        """Add the tokens that endpoints counted: for an answer by name, else as tokens spent."""
         usage = usage_of(output)
         usages = [add_turns(usage)] if usage and usage != usage_of(example) else []
         stages = output.get("stage_usage")
@@ -150,7 +150,7 @@ class RowMaker:
             row.metadata["spent_tokens"] = sum(spent)
 
     def _add_scores(self, row: EvalRow, scorer: Scorer, scores: Any) -> None:
-        """What an evaluator returned or raised."""
+        """Add the result of an evaluator, or the reason why it has none."""
         if self._idle and (type(scores) is not dict or scores):
             self._idle.discard(scorer.name)
         if isinstance(scores, BaseException):

@@ -69,7 +69,7 @@ class Call:
         return self
 
     def start_clock(self) -> None:
-        """What came before is not part of the call."""
+        """Start to measure the call: preparations are not part of it."""
         self.waits = start_waits()
         self._started = time.perf_counter()
 

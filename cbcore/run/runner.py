@@ -341,7 +341,7 @@ class Runner:
         return deque(pairs)
 
     def open_cache(self, system: Built) -> Cache | None:
-        """What the store can do for a system; None if nothing is stored."""
+        """The cache of a system; None if nothing is stored."""
         if self.store is None or self.saved is None or self.settings.no_examples:
             return None
         cache = Cache(self, self.store, system)

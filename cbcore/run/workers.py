@@ -120,8 +120,9 @@ class Workers:
 
 
 def pack_worker(components: Sequence[Built]) -> bytes:
-    """What a worker gets once, when it starts: the versions of the run, and how to make each
-    component. It holds no secret: those are in the environment of the worker.
+    """Pack what a worker gets when it starts: the versions of the run, and each component.
+
+    It holds no secret: secrets are in the environment of the worker.
 
     Raises `UsageError` for what cannot be sent.
     """
@@ -265,7 +266,7 @@ def _check_versions(versions: Mapping[str, str]) -> None:
 
 
 def _write_reply(call: Call, lines: Sequence[tuple[str, int, str]]) -> bytes:
-    """What came of a call. What cannot be sent becomes the error that says so.
+    """Pack the result of a call. A value that cannot be sent becomes an error that says so.
 
     Secrets of the worker's environment are not known to the run, so they are replaced here.
     """

@@ -1,3 +1,3 @@
-"""What runs leave behind: outputs, scores, examples and rows, in plain tables of one SQLite file."""
+"""Saved runs, outputs, scores, examples and rows, in plain tables of one SQLite file."""
 
 __all__ = ()

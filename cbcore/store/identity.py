@@ -110,7 +110,7 @@ def _names_of_parameters(kind: type) -> set[str]:
 
 
 def _describe_members(kind: type, depth: int) -> dict[str, Any]:
-    """What the source of an own class does not tell: the values that its functions rest on.
+    """Describe the values that the functions of an own class use, which its source does not show.
 
     A class that was made by a function, or without a file, also counts by its attributes.
     """

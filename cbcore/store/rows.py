@@ -142,7 +142,7 @@ class StoredRows(Sequence[Any]):
         return [self.decode(*values) for values in found]
 
     def decode(self, position: Any, *columns: Any) -> Any:
-        """What the `query` found, as it was; what is left of it if it was damaged."""
+        """One result of the `query`; if it was damaged, a failed row in its place."""
         with contained():  # a file may come from anybody
             if checksum(*columns[:-1]) == columns[-1]:
                 return _decode_row(self.reader, *columns[:-1])
@@ -150,7 +150,7 @@ class StoredRows(Sequence[Any]):
         return EvalRow(self.system, "?", error="this row was damaged in the store", position=place)
 
     def select(self, query: str, start: int, stop: int) -> Iterator[Any]:
-        """What a query finds for the rows from `start` to `stop`, some of them at a time.
+        """Run a query for the rows from `start` to `stop`, for some of them at a time.
 
         The first column is the position of the row. Raises `StoreError` if a row is gone.
         """

@@ -26,7 +26,7 @@ from cbcore.secrets import hide
 from cbcore.store.database import Store, checksum, find_store, open_reader
 from cbcore.store.rows import COPY_ROWS, StoredRows, StoredTexts
 
-__all__ = ("SavedRun", "find_run", "find_saved", "saved_runs")
+__all__ = ("SavedRun", "find_run", "find_saved", "list_runs")
 
 RESUMABLE_STATES = ("running", "interrupted", "failed")
 _LATEST = re.compile(r"latest(?:~(\d+))?")
@@ -166,7 +166,7 @@ def _write(data: dict[str, Any]) -> str:
     return to_json(hide(to_json_safe(data))).decode()
 
 
-def saved_runs(cache_dir: str | Path, prefix: str = "") -> list[SavedRun]:
+def list_runs(cache_dir: str | Path, prefix: str = "") -> list[SavedRun]:
     """The runs of a store whose id starts with a prefix, newest first."""
     return _read_runs(find_store(cache_dir), prefix)
 
@@ -221,9 +221,9 @@ def find_run(text: str, cache_dir: str | Path) -> SavedRun | Path:
         raise ResultError(f"There is no file {text!r}.", hint=hint)
     if meant := _LATEST.fullmatch(text):
         back = int(meant[1] or 0)
-        found = saved_runs(cache_dir)[back : back + 1]
+        found = list_runs(cache_dir)[back : back + 1]
     else:
-        begun = saved_runs(cache_dir, text)
+        begun = list_runs(cache_dir, text)
         found = [run for run in begun if run.run_id == text] or begun
     if not found:
         raise UsageError(

@@ -22,7 +22,7 @@ from cbcore.store.database import (
     open_database,
     open_reader,
 )
-from cbcore.store.saved_runs import SavedRun, saved_runs
+from cbcore.store.saved_runs import SavedRun, list_runs
 
 __all__ = ("import_run", "remove_runs")
 
@@ -88,7 +88,7 @@ def import_run(run: SavedRun, folder: str | Path, *, is_trusted: bool = False) -
     Outputs and scores of an untrusted run get keys that no look-up asks for, and what the run names
     is neither run nor read later.
     """
-    if any(known.run_id == run.run_id for known in saved_runs(folder, run.run_id)):
+    if any(known.run_id == run.run_id for known in list_runs(folder, run.run_id)):
         command = f"cb runs rm {run.run_id} --cache-dir {shlex.quote(str(folder))}"
         raise UsageError(
             f"Run {run.run_id} is in {folder} already.", hint=f"Remove it with `{command}`."
@@ -128,7 +128,7 @@ def remove_runs(folder: str | Path, gone: Collection[str], *, is_dry: bool = Fal
     have stored some that no row refers to yet.
     """
     path = find_store(folder)
-    staying = [run for run in saved_runs(folder) if run.run_id not in gone]
+    staying = [run for run in list_runs(folder) if run.run_id not in gone]
     goes_on = any(
         run.recorded_state == "running"
         and (run.state == "running" or run.environment.get("pid") == os.getpid())

@@ -18,7 +18,7 @@ import pytest
 import cbcore
 from cbcore.environment import process_start
 from cbcore.store.database import Store, checksum
-from cbcore.store.saved_runs import saved_runs
+from cbcore.store.saved_runs import list_runs
 from tests.terminals import Terminal
 
 MINE = '''
@@ -129,7 +129,7 @@ def only_run(place, *arguments):
 
 def save_again(place, *, state=None, **environment):
     """Change the record of the only run of the store."""
-    (saved,) = saved_runs(place.folder / ".cb")
+    (saved,) = list_runs(place.folder / ".cb")
     saved.recorded_state = state or saved.recorded_state
     saved.environment |= environment
     store = Store(place.folder / ".cb")

@@ -11,7 +11,7 @@ import sqlite3
 import pytest
 
 from cbcore.store.database import Store
-from cbcore.store.saved_runs import saved_runs
+from cbcore.store.saved_runs import list_runs
 
 SYSTEMS = '''
 """Systems that cut, and one that ends its process."""
@@ -282,7 +282,7 @@ def test_a_run_is_carried_to_another_machine(place):
 def test_the_command_of_an_imported_run_is_not_run(place):
     """A file can say that any command made it; unless the user trusts the file."""
     run(place, "-s", WIDE)
-    (saved,) = saved_runs(place.folder / ".cb")
+    (saved,) = list_runs(place.folder / ".cb")
     saved.recorded_state = "interrupted"
     store = Store(place.folder / ".cb")
     saved.save(store)

@@ -24,7 +24,7 @@ from cbcore.assembly import Benchmark
 from cbcore.exceptions import RunInterruptedError, RunStoppedError, UsageError
 from cbcore.settings import RunSettings
 from cbcore.settings.compose import compose
-from cbcore.store.saved_runs import saved_runs
+from cbcore.store.saved_runs import list_runs
 from tests import stores
 from tests.fake_distributions import write_hooks
 
@@ -805,7 +805,7 @@ def test_an_example_that_no_data_has_is_refused_before_the_run(tmp_path, data):
     with pytest.raises(UsageError, match="'12'") as refused:
         evaluate([Answers()], data, examples=["1", "12"], cache_dir=tmp_path)
     assert "'1'" in refused.value.hint or "'2'" in refused.value.hint
-    assert saved_runs(tmp_path) == []
+    assert list_runs(tmp_path) == []
     assert [row.example_id for row in evaluate([Answers()], examples(3), examples=["1"]).rows] == [
         1
     ]

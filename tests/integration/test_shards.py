@@ -19,7 +19,7 @@ from cbcore.api import rescore
 from cbcore.exceptions import DataError, ResultError, RunStoppedError, StoreError, UsageError
 from cbcore.plugins import default_catalog
 from cbcore.store.database import Store, find_store
-from cbcore.store.saved_runs import find_saved, saved_runs
+from cbcore.store.saved_runs import find_saved, list_runs
 from cbcore.store.transfer import export_run, remove_runs
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -103,7 +103,7 @@ def merged(data, settings, folder, n=N):
     store = folder / "store"
     for number in range(n, 0, -1):
         ran(data, settings, cache_dir=store, shard=f"{number}/{n}")
-    return merge([run.run_id for run in saved_runs(store)], cache_dir=store)
+    return merge([run.run_id for run in list_runs(store)], cache_dir=store)
 
 
 CASES = {
@@ -202,7 +202,7 @@ def test_a_history_goes_to_one_shard(tmp_path):
     assert whole.sections["memory"].lines
     assert numbers(result) == numbers(whole)
     shards_of = {}
-    for run in saved_runs(tmp_path / "store"):
+    for run in list_runs(tmp_path / "store"):
         if shard := run.settings.get("shard"):
             for row in run.rows():
                 shards_of.setdefault(row.metadata["cluster"], set()).add(shard)
@@ -326,7 +326,7 @@ def test_a_shard_that_did_not_finish_is_named(store):
     first = sharded(store, 1, data, systems=[Answering("a", fails=5)])
     with pytest.raises(RunStoppedError):
         sharded(store, 2, data, systems=[Answering("a", fails=5)], fail_fast=True)
-    second = next(run for run in saved_runs(store) if run.run_id != first)
+    second = next(run for run in list_runs(store) if run.run_id != first)
     with pytest.raises(UsageError, match=f"shard 2/2 \\({second.run_id}\\) is failed"):
         merge([first, second.run_id], cache_dir=store)
     result = merge([first, second.run_id], cache_dir=store, partial=True)
@@ -446,10 +446,10 @@ def test_a_disagreement_names_the_row(store, tmp_path, is_stored):
         document = json.loads(Path(again).read_text())
         document["rows"][1]["scores"]["f1"] = 0.123
         Path(again).write_text(json.dumps(document))
-    before = saved_runs(store)
+    before = list_runs(store)
     with pytest.raises(ResultError, match=r"disagree about the row of 'a' on example 'q\d+'"):
         merge([first, second, again], cache_dir=store)
-    assert [run.run_id for run in saved_runs(store)] == [run.run_id for run in before]
+    assert [run.run_id for run in list_runs(store)] == [run.run_id for run in before]
 
 
 def test_one_run_stands_for_all_of_its_shards(store):
@@ -477,7 +477,7 @@ def test_shards_of_other_stores_are_merged_from_their_files(tmp_path):
     assert numbers(result) == numbers(whole)
     reloaded = find_saved("latest", here).result()
     assert [t.output for t in reloaded.texts] == [t.output for t in whole.texts]
-    assert len(saved_runs(here)) == 3
+    assert len(list_runs(here)) == 3
 
 
 def test_shards_saved_as_json_are_merged_without_a_store(tmp_path):
@@ -505,7 +505,7 @@ def test_a_saved_run_and_a_json_file_are_merged(tmp_path, store):
     result = merge([path, second], cache_dir=store)
     assert numbers(result) == numbers(whole)
     assert [t.output for t in result.texts] == [t.output for t in whole.texts]
-    assert len(saved_runs(store)) == 2
+    assert len(list_runs(store)) == 2
 
 
 def test_a_merged_run_is_stored_whole(store):
@@ -621,7 +621,7 @@ def test_a_shard_that_is_removed_meanwhile_is_noticed(store, monkeypatch):
     monkeypatch.setattr(merging, "check_agreement", remove_one)
     with pytest.raises(StoreError, match="Shards were removed from"):
         merge(ids, cache_dir=store)
-    assert [run.run_id for run in saved_runs(store)] == [ids[1]]
+    assert [run.run_id for run in list_runs(store)] == [ids[1]]
 
 
 def count_rows(store):
@@ -639,7 +639,7 @@ def test_a_merge_that_is_stopped_leaves_nothing_behind(store, monkeypatch):
     monkeypatch.setattr(merging, "metrics_of", stop)
     with pytest.raises(KeyboardInterrupt):
         merge(ids, cache_dir=store)
-    assert (count_rows(store), len(saved_runs(store))) == (20, 2)
+    assert (count_rows(store), len(list_runs(store))) == (20, 2)
     monkeypatch.undo()
     assert len(merge(ids, cache_dir=store).rows) == 20
 
@@ -701,7 +701,7 @@ def test_a_lost_row_of_the_store_is_found(store):
         database.execute("DELETE FROM rows WHERE position=4")
     with pytest.raises(ResultError, match="have 19 rows of 'a' for 20 examples"):
         merge(ids, cache_dir=store)
-    assert len(saved_runs(store)) == 2
+    assert len(list_runs(store)) == 2
 
 
 def test_data_that_ended_early_is_named(tmp_path):
@@ -794,7 +794,7 @@ def test_where_a_file_lies_does_not_move_what_cannot_be_read_of_it(tmp_path):
         folder.mkdir()
         (folder / "data.jsonl").write_text("\n".join(lines))
         ran([str(folder / "data.jsonl")], settings, cache_dir=store, shard=f"{number}/4")
-    result = merge([run.run_id for run in saved_runs(store)], cache_dir=store)
+    result = merge([run.run_id for run in list_runs(store)], cache_dir=store)
     assert len(result.rows) == 12
     assert sum(row.error is not None for row in result.rows) == 2
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cbcore.texts import (
     context_twin,
-    joined_turns,
+    join_turns,
     rewrite_twin,
     visible,
     visible_json,
@@ -85,7 +85,7 @@ def test_a_rewritten_context_takes_its_twin_with_it(before, changes, after):
 @given(st.lists(st.text(max_size=5), min_size=1, max_size=4), st.text(max_size=5))
 def test_after_rewriting_there_is_still_one_text(turns, new):
     """The context and its twin are the same again."""
-    before = {"context": joined_turns(turns), "turns": turns}
+    before = {"context": join_turns(turns), "turns": turns}
     after = rewrite_twin(before, {**before, "context": new})
     assert after["context"] == new
     assert context_twin(after) is not None

@@ -13,7 +13,7 @@ from cbcore.exceptions import RunStoppedError, UsageError
 from cbcore.plugins import Catalog, default_catalog
 from cbcore.plugins.installed import read_distributions
 from cbcore.settings import RunSettings
-from cbcore.store.saved_runs import saved_runs
+from cbcore.store.saved_runs import list_runs
 
 N = 12
 DATA = [{"id": i, "context": " ".join(["word"] * 40), "need": i % 12} for i in range(N * 5)]
@@ -121,7 +121,7 @@ def test_one_saved_run_holds_all_points_and_no_call_is_made_twice(tmp_path, rows
     """The last of the runs behind a search finds every output in the cache."""
     result = run("budget=1..16/1", cache_dir=tmp_path, rows=rows)
     assert all(row.cached for row in result.rows)
-    (saved,) = saved_runs(tmp_path)
+    (saved,) = list_runs(tmp_path)
     assert saved.state == "finished"
     assert saved.result().systems == result.systems
     assert any("points were run" in problem for problem in saved.result().problems)

@@ -22,7 +22,7 @@ from cbcore.exceptions import RunStoppedError
 from cbcore.results import RunConfig
 from cbcore.settings import RunSettings
 from cbcore.settings.options import options_of
-from cbcore.store.saved_runs import saved_runs
+from cbcore.store.saved_runs import list_runs
 
 DATA = [{"id": n, "context": "c", "question": "Who?", "answer": "me"} for n in (1, 2)]
 
@@ -86,7 +86,7 @@ def test_a_run_writes_what_is_declared(settings, tmp_path):
         assert result.config["state"] == "failed"
     assert undeclared(result.config, RunConfig) == {}
     assert undeclared(result.filter(system="answering").config, RunConfig) == {}
-    [run] = saved_runs(tmp_path)
+    [run] = list_runs(tmp_path)
     assert run.config == result.config
 
 

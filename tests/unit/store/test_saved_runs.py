@@ -10,7 +10,7 @@ from cbcore import evaluate
 from cbcore.api import open_run, rescore
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.plugins import default_catalog
-from cbcore.store.saved_runs import find_run, find_saved, saved_runs
+from cbcore.store.saved_runs import find_run, find_saved, list_runs
 from cbcore.store.transfer import export_run, import_run, remove_runs
 from tests.stores import FILE, count, query
 
@@ -159,7 +159,7 @@ def test_a_system_without_identity_is_stored_too(tmp_path):
 def test_a_run_is_named_by_its_id_a_beginning_or_its_age(tmp_path):
     """The newest is `latest`; what only one id begins with will do."""
     ids = [run(tmp_path, [Cutting(n, "cut")]).config["run_id"] for n in (1, 2, 3)]
-    assert [saved.run_id for saved in saved_runs(tmp_path)] == ids[::-1]
+    assert [saved.run_id for saved in list_runs(tmp_path)] == ids[::-1]
     assert find_saved("latest", tmp_path).run_id == ids[2]
     assert find_saved("latest~2", tmp_path).run_id == ids[0]
     assert find_saved(ids[1], tmp_path).run_id == ids[1]
@@ -263,7 +263,7 @@ def test_a_file_that_holds_anything_is_imported_read_and_removed(tmp_path, table
         assert (texts.output is None) is (table != "rows")
         assert (texts.example is None) is (table == "examples")
     remove_runs(here, {exported.run_id})
-    assert saved_runs(here) == []
+    assert list_runs(here) == []
 
 
 def test_removing_a_run_leaves_what_others_need(tmp_path):
@@ -271,15 +271,15 @@ def test_removing_a_run_leaves_what_others_need(tmp_path):
     first = run(tmp_path).config["run_id"]
     second = run(tmp_path, [Cutting(6, "six")], DATA[:5])
     remove_runs(tmp_path, {first}, is_dry=True)
-    assert len(saved_runs(tmp_path)) == 2
+    assert len(list_runs(tmp_path)) == 2
     remove_runs(tmp_path, {first})
-    (left,) = saved_runs(tmp_path)
+    (left,) = list_runs(tmp_path)
     assert left.result().to_dict() == second.to_dict()
     assert list(left.result().texts) == list(second.texts)
     assert [count(tmp_path, table) for table in ("examples", "outputs", "scores")] == [5, 5, 5]
     again = run(tmp_path, [Cutting(6, "six")])
     assert [row.cached for row in again.rows] == [True] * 5 + [False] * 7
-    remove_runs(tmp_path, {saved.run_id for saved in saved_runs(tmp_path)})
+    remove_runs(tmp_path, {saved.run_id for saved in list_runs(tmp_path)})
     for table in ("runs", "rows", "examples", "outputs", "scores", "texts"):
         assert count(tmp_path, table) == 0
     assert (tmp_path / FILE).stat().st_size < 100_000

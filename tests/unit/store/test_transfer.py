@@ -8,7 +8,7 @@ from cb_metrics import MeanScore
 from cbcore import evaluate
 from cbcore.exceptions import ResultError, StoreError, UsageError
 from cbcore.store.database import LONG_TEXT, Store
-from cbcore.store.saved_runs import find_run, find_saved, saved_runs
+from cbcore.store.saved_runs import find_run, find_saved, list_runs
 from cbcore.store.transfer import export_run, import_run, remove_runs
 from tests import stores
 
@@ -53,7 +53,7 @@ def test_a_list_of_runs_reads_no_results(tmp_path):
     """They may be large, and a list shows counts and scores only."""
     run(tmp_path)
     stores.query(tmp_path, "UPDATE runs SET result = NULL")
-    (saved,) = saved_runs(tmp_path)
+    (saved,) = list_runs(tmp_path)
     assert saved.outcome == {
         "counts": {"total": 3, "ok": 3, "failed": 0, "cached": 0},
         "scores": {"system": 0.5},
@@ -64,7 +64,7 @@ def test_a_list_of_runs_reads_no_results(tmp_path):
 def test_a_run_is_found_by_its_id_its_beginning_and_its_age(tmp_path):
     for _ in range(2):
         run(tmp_path)
-    new, old = saved_runs(tmp_path)
+    new, old = list_runs(tmp_path)
     names = ("latest", "latest~1", new.run_id, old.run_id)
     assert [find_saved(text, tmp_path).run_id for text in names] == [new.run_id, old.run_id] * 2
     for text, problem in [("latest~2", "There is no run"), ("2", "is the beginning of 2 runs")]:
@@ -136,7 +136,7 @@ def test_removing_a_run_removes_what_no_other_run_needs(tmp_path):
 def test_outputs_of_a_run_that_can_be_resumed_stay(tmp_path):
     run(tmp_path)
     run(tmp_path)
-    (first, second) = reversed(saved_runs(tmp_path))
+    (first, second) = reversed(list_runs(tmp_path))
     first.recorded_state = "interrupted"
     store = Store(tmp_path)
     first.save(store)
@@ -151,7 +151,7 @@ def test_outputs_of_a_run_that_can_be_resumed_stay(tmp_path):
 def test_removing_runs_while_one_of_this_process_goes_on_takes_nothing_of_it(tmp_path):
     """Its rows come later than its outputs and examples."""
     run(tmp_path, Other("another"))
-    gone = {saved.run_id for saved in saved_runs(tmp_path)}
+    gone = {saved.run_id for saved in list_runs(tmp_path)}
 
     class Removing(System):
         identity = "removing"

@@ -14,7 +14,7 @@ from cb_compare.sharding import Shard
 from cbcore.exceptions import ResultError, UsageError
 from cbcore.results import EvalResult, EvalRow, RunConfig
 from cbcore.settings import RunSettings
-from cbcore.store.saved_runs import SavedRun, find_run, saved_runs
+from cbcore.store.saved_runs import SavedRun, find_run, list_runs
 
 _MAY_DIFFER = RunSettings.neutral_names() | {"shard"}
 """Settings that do not change a finished row."""
@@ -86,7 +86,7 @@ def find_siblings(given: GivenShard, cache_dir: str | Path) -> list[GivenShard]:
     """All shards of a run that the store has; of several of one shard, the newest finished one."""
     found: dict[int, GivenShard] = {}
     request = describe_request(given.config)
-    for run in saved_runs(cache_dir):
+    for run in list_runs(cache_dir):
         if run.settings.get("shard") is None:
             continue
         one = _read_saved(run.run_id, run)

@@ -54,12 +54,12 @@ def command(
     cb merge shard-*.cbrun --output json=merged.json
     """
     from cb_compare.merging import merge
-    from cbcore.store.saved_runs import saved_runs
+    from cbcore.store.saved_runs import list_runs
 
     catalog = settings.catalog()
     with report_result(settings, outputs) as report:
         result = merge(runs, cache_dir=cache_dir, catalog=catalog, argv=sys.argv[1:], **chosen)
         run_id, shards = result.config["run_id"], result.config["merged_from"]  # type: ignore[typeddict-item]
-        note = "" if saved_runs(cache_dir, run_id) else "; not stored, as shards came as JSON"
+        note = "" if list_runs(cache_dir, run_id) else "; not stored, as shards came as JSON"
         echo(f"run {run_id}: {len(shards)} shards, {len(result.rows)} rows{note}", err=True)
         report(result)

@@ -31,7 +31,7 @@ from cbcore.plugins import Catalog, default_catalog
 from cbcore.results import EvalResult, EvalRow, RunConfig, Texts
 from cbcore.settings import RunSettings
 from cbcore.store.database import Store
-from cbcore.store.saved_runs import SavedRun, saved_runs
+from cbcore.store.saved_runs import SavedRun, list_runs
 from cbcore.store.transfer import import_run, remove_runs
 
 _OF_A_SHARD = ("state_reason", "rescored_from", "repeated_calls", "named_evaluators")
@@ -131,7 +131,7 @@ class Merging:
                 run.copy_rows(shard, store)
             store.flush()
             store.check()
-            if {shard.run_id for shard in saved} - {one.run_id for one in saved_runs(cache_dir)}:
+            if {shard.run_id for shard in saved} - {one.run_id for one in list_runs(cache_dir)}:
                 raise StoreError(
                     f"Shards were removed from {cache_dir} meanwhile.", hint="Merge the others."
                 )
@@ -155,7 +155,7 @@ class Merging:
         run = cast("SavedRun", shard.saved)
         if is_in_store(run, cache_dir):
             return run
-        known = [one for one in saved_runs(cache_dir, run.run_id) if one.run_id == run.run_id]
+        known = [one for one in list_runs(cache_dir, run.run_id) if one.run_id == run.run_id]
         if not known:
             import_run(run, cache_dir, is_trusted=self.is_trusted)
         elif known[0].config != run.config:

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from cb_cost.logs import Logged, Message, holds_more_than_text, read_line
 from cb_cost.times import fill_times
 from cbcore.exceptions import DataError, UsageError
-from cbcore.texts import joined_turns
+from cbcore.texts import join_turns
 
 Each = Literal["session", "request"]
 SAMPLE = "sample"
@@ -132,7 +132,7 @@ class Traffic:
 
 def _example(example_id: str, session: str, request: Logged, **fields: Any) -> dict[str, Any]:
     if "turns" in fields:
-        fields["context"] = joined_turns(fields["turns"])
+        fields["context"] = join_turns(fields["turns"])
     example: dict[str, Any] = {"id": example_id, **fields, "cluster": session}
     if request.reply is not None:
         example["answer"] = request.reply

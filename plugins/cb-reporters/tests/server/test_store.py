@@ -17,7 +17,7 @@ from cb_reporters.server.sources import StoreSource
 from cb_reporters.server.viewing import Viewed
 from cbcore.exceptions import StoreError
 from cbcore.results import EvalResult, RowsBySystem
-from cbcore.store.saved_runs import saved_runs
+from cbcore.store.saved_runs import list_runs
 
 SYSTEM = """
 import pathlib
@@ -109,7 +109,7 @@ def test_a_run_is_followed_while_it_goes_on(tmp_path, start, serve, ask):
     process = start("py:slow:Waits")
     source = StoreSource(tmp_path / ".cb")
     site = serve(source)
-    (run,) = until(lambda: [run for run in saved_runs(tmp_path / ".cb") if len(run.rows()) == 5])
+    (run,) = until(lambda: [run for run in list_runs(tmp_path / ".cb") if len(run.rows()) == 5])
     page = f"run/{run.run_id}/"
     assert 'http-equiv="refresh"' in ask(site).text
     assert '"live": true' in ask(site, page).text

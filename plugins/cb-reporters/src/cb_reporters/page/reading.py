@@ -10,7 +10,7 @@ import attrs
 
 from cbcore.contexts import FORMS
 from cbcore.contexts import context_of as read_context
-from cbcore.texts import context_twin, joined_turns
+from cbcore.texts import context_twin, join_turns
 
 _LINE = 160
 _QUESTIONS = ("question", "query", "prompt", "instruction", "input", "problem")
@@ -39,10 +39,10 @@ class Reading:
         twin = context_twin(example)
         told = example[question] if question else ""
         if question is None and twin is None and context is None:
-            told = joined_turns(example.get("turns")) or ""
+            told = join_turns(example.get("turns")) or ""
         gold = {text: None for name in _GOLD if name in example for text in _texts(example[name])}
         shown = {question, "id", *FORMS, *_GOLD, *_EVIDENCE, *_FACTS}
-        shown |= {"turns"} if told and told == joined_turns(example.get("turns")) else set()
+        shown |= {"turns"} if told and told == join_turns(example.get("turns")) else set()
         return cls(
             question=told,
             gold=list(gold),
@@ -64,7 +64,7 @@ def context_of(fields: Mapping[str, Any], given: Mapping[str, Any] | None = None
     context = read_context(fields)
     if context is not None:
         return None if context_twin(given or fields) == "question" else context
-    return joined_turns(fields.get("turns")) if fields.get("turns") else None
+    return join_turns(fields.get("turns")) if fields.get("turns") else None
 
 
 def line_of(example: Mapping[str, Any] | None) -> str:

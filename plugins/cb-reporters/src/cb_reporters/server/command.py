@@ -57,12 +57,12 @@ def _find_source(run: str | None, cache_dir: str) -> tuple[Source, str]:
     from urllib.parse import quote
 
     from cb_reporters.server.sources import FileSource, StoreSource
-    from cbcore.store.saved_runs import find_saved, saved_runs
+    from cbcore.store.saved_runs import find_saved, list_runs
 
     if run is None:
         return StoreSource(Path(cache_dir)), ""
     path = Path(run).expanduser()
-    if path.is_dir() and saved_runs(path):
+    if path.is_dir() and list_runs(path):
         return StoreSource(path), ""
     if path.is_dir():
         folder = FileSource.of_folder(path)

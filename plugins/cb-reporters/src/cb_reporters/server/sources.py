@@ -12,7 +12,7 @@ import attrs
 from cbcore.api import open_run
 from cbcore.exceptions import CBError, ResultError
 from cbcore.results import EvalResult
-from cbcore.store.saved_runs import SavedRun, saved_runs
+from cbcore.store.saved_runs import SavedRun, list_runs
 
 _MOST_FILES = 1000
 
@@ -45,7 +45,7 @@ class StoreSource:
     _ended: dict[tuple[str, str | None], Entry] = attrs.Factory(dict)
 
     def entries(self) -> list[Entry]:
-        return [self._find_entry(run) for run in saved_runs(self.cache_dir)]
+        return [self._find_entry(run) for run in list_runs(self.cache_dir)]
 
     def entry(self, run_id: str) -> Entry | None:
         found = self._find(run_id)
@@ -58,7 +58,7 @@ class StoreSource:
         return found.result(is_summed_up=is_summed_up)
 
     def _find(self, run_id: str) -> SavedRun | None:
-        runs = saved_runs(self.cache_dir, run_id)
+        runs = list_runs(self.cache_dir, run_id)
         return next((run for run in runs if run.run_id == run_id), None)
 
     def _find_entry(self, run: SavedRun) -> Entry:
