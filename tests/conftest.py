@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import hypothesis  # noqa: F401 - before `cb` freezes the garbage collector
 import pytest
 
 from cbcore.components import registered

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -35,21 +34,9 @@ _AFTER = "datasets"
 """The flag behind which `--help` shows the flags of plugins."""
 
 
-@contextlib.contextmanager
-def _pause_gc() -> Iterator[None]:
-    """Collect no garbage while a run is put together, as nearly all that is made then stays."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
-
-
 class RunCommand(click.Command):
     """`cb run` with the flags that plugins declare, as their entry points name them."""
 
-    @_pause_gc()
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta[_FLAGS] = plugin_flags(ctx, args)
         try:
@@ -101,7 +88,6 @@ def benchmark_command(
     return run_command
 
 
-@_pause_gc()
 def _compose(asked: RunSettings, catalog: Catalog) -> Runner:
     from cbcore.settings.compose import compose
 
