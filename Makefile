@@ -16,7 +16,7 @@ FAST := tests/unit tests/golden $(patsubst %,%/tests,$(filter-out $(HEAVY),$(PLU
 PROJECTS := pyproject.toml constraints.txt $(wildcard plugins/*/pyproject.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-llm demo-memory check test lint types unit smoke soak bench bench-harness frontend pictures docs site dist release-check clean
+.PHONY: help demo demo-llm demo-memory check test test-all lint types unit smoke soak bench bench-harness frontend pictures docs site dist release-check clean
 
 help: ## Show the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -31,9 +31,12 @@ demo-memory: .make/run ## Benchmark memory systems on bundled conversations, off
 	@$(BIN)/cb run examples/memory.yaml
 
 check: lint types ## Check a change in two minutes: linters, types, fast tests.
-	$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow" $(FAST)
+	$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow and not full" $(FAST)
 
 test: .make/page lint types unit ## Run everything a change has to pass: linters, types, all tests.
+
+test-all: .make/page .make/sandbox lint types ## The same with every case of heavy matrices: installations, kills, clusters.
+	$(BIN)/pytest -n 2 --dist worksteal
 
 lint: .make/dev ## Check style and formatting.
 	$(BIN)/ruff check .
@@ -44,7 +47,7 @@ types: .make/dev ## Check types, strictly.
 	$(BIN)/mypy cbcore tools $(PLUGINS:%=%/src)
 
 unit: .make/dev .make/page .make/sandbox ## Run the tests, wheels and real environments included.
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n 2 --dist worksteal -m "not full"
 
 smoke: .make/dev ## What a new user does first, with the cb of this clone.
 	$(BIN)/python -m tools.release.smoke $(BIN)/cb

@@ -6,6 +6,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,7 +18,13 @@ from tests.faults.kills import KINDS, kill_and_resume
 from tests.faults.store_faults import ALWAYS, ERRORS, Place, fail_at_sizes, fail_everywhere
 
 
-@pytest.mark.parametrize("seed", range(3 * len(KINDS)))
+def take_seeds(count: int, every_day: int) -> list[Any]:
+    """Seeds, of which the first ones are tried every day."""
+    full = [pytest.mark.full]
+    return [pytest.param(n, marks=full if n >= every_day else ()) for n in range(count)]
+
+
+@pytest.mark.parametrize("seed", take_seeds(3 * len(KINDS), len(KINDS)))
 def test_a_run_killed_at_random_moments_goes_on_where_it_was(forks, tmp_path, seed):
     """By any signal: the store is sound, and only what was not committed is asked again."""
     kill_and_resume(forks, tmp_path, seed, Counter())
@@ -25,7 +32,10 @@ def test_a_run_killed_at_random_moments_goes_on_where_it_was(forks, tmp_path, se
 
 @pytest.mark.parametrize(
     ("error", "when", "times", "stored"),
-    [(ERRORS[0], "before", ALWAYS, False), (ERRORS[1], "after", 1, True)],
+    [
+        (ERRORS[0], "before", ALWAYS, False),
+        pytest.param(ERRORS[1], "after", 1, True, marks=pytest.mark.full),
+    ],
 )
 def test_a_store_may_fail_at_any_statement(forks, tmp_path, error, when, times, stored):
     """Exit code 6 and a report of what was finished, or nobody noticed; the next run goes on."""
@@ -49,7 +59,7 @@ def test_hostile_components_cost_their_own_rows_at_most(dice):
         run_hostile(dice, Path(folder), Counter())
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", take_seeds(15, 5))
 def test_an_endpoint_that_misbehaves_costs_no_row_and_no_more_than_the_budget(
     server, tmp_path, monkeypatch, seed
 ):

@@ -235,7 +235,7 @@ def vocabulary(home: Path) -> Path:
     return folder
 
 
-@pytest.fixture(params=["kompact", "headroom"])
+@pytest.fixture(params=["kompact", pytest.param("headroom", marks=pytest.mark.full)])
 def proxy(request: pytest.FixtureRequest) -> str:
     """The address of each proxy in turn."""
     url: str = request.getfixturevalue(request.param)
@@ -335,11 +335,13 @@ def test_kompact_sends_every_role_but_tool_as_user(kompact: str, upstream: Upstr
     assert [message["role"] for message in messages] == ["user", "user", "user", "tool"]
 
 
+@pytest.mark.full
 def test_headroom_keeps_roles(headroom: str, upstream: Upstream) -> None:
     messages = through(headroom, upstream)
     assert [m["role"] for m in messages] == [m["role"] for m in tool_messages()]
 
 
+@pytest.mark.full
 def test_headroom_without_its_cache_asks_the_model_every_time(
     headroom: str, upstream: Upstream
 ) -> None:

@@ -143,6 +143,7 @@ def test_a_plugin_is_installed_and_listed(environment: Environment) -> None:
     assert environment.ok("install", "cb-good-static") == "everything was installed already\n"
 
 
+@pytest.mark.full
 def test_options_go_to_the_installer(environment: Environment) -> None:
     """In place, updated, without dependencies: as given."""
     project = PACKAGES / "cb-good-hooks"
@@ -161,6 +162,7 @@ def test_options_go_to_the_installer(environment: Environment) -> None:
     assert environment.ok("install", "-U", "cb-one").startswith("replaced cb-one 1.0 by 2.0")
 
 
+@pytest.mark.full
 def test_a_new_plugin_that_cannot_be_imported_is_taken_away(environment: Environment) -> None:
     """With the cause; what came with it goes too."""
     build_wheel(environment.wheels, "needed", "1.0", {"needed.py": ""})
@@ -188,6 +190,7 @@ def test_an_update_that_breaks_a_plugin_is_taken_back(environment: Environment) 
     environment.ok("list-plugins", "--require-plugin", "cb-one")
 
 
+@pytest.mark.full
 def test_an_update_that_breaks_another_plugin_is_taken_back(environment: Environment) -> None:
     """A plugin that did not change may break all the same."""
     user = "import needed; needed.useful\n" + SYSTEM.format(name="cb-user")
@@ -203,6 +206,7 @@ def test_an_update_that_breaks_another_plugin_is_taken_back(environment: Environ
     assert environment.installed()["needed"] == "1.0"
 
 
+@pytest.mark.full
 def test_a_version_that_a_plugin_does_not_allow_is_taken_back(environment: Environment) -> None:
     """Although the plugin can still be imported: what it says it requires counts."""
     for version in ("1.0", "2.0"):
@@ -217,6 +221,7 @@ def test_a_version_that_a_plugin_does_not_allow_is_taken_back(environment: Envir
     assert environment.installed()["needed"] == "1.0"
 
 
+@pytest.mark.full
 def test_a_package_that_breaks_cb_is_taken_away(environment: Environment) -> None:
     """`cb` did not start any more, and does again."""
     build_wheel(environment.wheels, "cb-blocks", "1.0", {"click.py": BROKEN})
@@ -229,6 +234,7 @@ def test_a_package_that_breaks_cb_is_taken_away(environment: Environment) -> Non
     environment.ok("--version")
 
 
+@pytest.mark.full
 def test_a_plugin_that_was_broken_before_does_not_stand_in_the_way(
     environment: Environment,
 ) -> None:
@@ -257,6 +263,7 @@ def test_what_cannot_be_installed_changes_nothing(environment: Environment, name
     assert not list(environment.folder.iterdir())
 
 
+@pytest.mark.full
 def test_what_another_plugin_needs_is_put_back(environment: Environment) -> None:
     """Removing it broke what worked."""
     user = "import needed\n" + SYSTEM.format(name="cb-user")

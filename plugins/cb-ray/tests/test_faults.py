@@ -73,6 +73,7 @@ def test_a_node_that_is_lost_with_room_elsewhere_is_replaced(bench):
             cluster.kill_node(cluster.nodes[-1])
 
 
+@pytest.mark.full
 def test_a_node_that_is_lost_without_room_elsewhere_leaves_its_work_to_the_others(bench):
     """A worker that cannot be placed any more holds nothing up."""
     cluster = bench.cluster
@@ -80,6 +81,7 @@ def test_a_node_that_is_lost_without_room_elsewhere_leaves_its_work_to_the_other
     assert_each_once(bench.run("Steady", n=150, at=at, takes_s=0.02), 150)
 
 
+@pytest.mark.full
 def test_without_any_node_the_run_ends_and_says_what_is_missing(bench):
     """It is stopped with the rows that are there, and not waiting for a node."""
     cluster = bench.cluster
@@ -96,6 +98,7 @@ def test_without_any_node_the_run_ends_and_says_what_is_missing(bench):
     assert "0 of 0 CPUs" in str(stopped.value)
 
 
+@pytest.mark.full
 def test_another_version_of_a_plugin_on_the_workers_ends_the_run(bench, tmp_path):
     """Before the first call, with both versions and what to do."""
     info = tmp_path / "site" / "cb_answerquality-9.9.dist-info"

@@ -137,6 +137,7 @@ print([row.error for row in result.rows], ray.is_initialized())
 """
 
 
+@pytest.mark.full
 def test_a_program_that_has_joined_a_cluster_stays_in_it(bench):
     code = JOINED.format(address=bench.cluster.address)
     done = subprocess.run(
@@ -160,6 +161,7 @@ except CBError as error:
 """
 
 
+@pytest.mark.full
 def test_a_cluster_is_joined_with_its_token_and_not_without(rig_class):
     """What is wrong is reported, with the variables that help."""
     right, wrong = "ab" * 32, "cd" * 32

@@ -440,7 +440,16 @@ USES = {
 """For each kind a run that uses it beside first-party plugins, and how its result shows that."""
 
 
-@pytest.fixture(scope="module", params=[*KINDS, "memory"])
+EVERY_DAY = {"system", "evaluator", "observer"}
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(kind, marks=() if kind in EVERY_DAY else pytest.mark.full)
+        for kind in [*KINDS, "memory"]
+    ],
+)
 def installed(request, environment):
     """A project of each kind, generated and installed as its author would."""
     folder, python = environment
