@@ -85,22 +85,20 @@ def abandon_output() -> None:
 def exit_codes(program: str) -> Iterator[None]:
     """Around a program: print on standard error what goes wrong, and exit with the right code.
 
-    Errors of `cb` have their own code. Ctrl-C, SIGTERM and SIGHUP give 130; a second one ends the
-    process at once. A closed pipe is not an error. Any other exception gives 1 and is printed in
-    one line, or with its traceback if `CB_DEBUG=1`. Secrets of the command line and the environment
-    are redacted in everything that is printed from here on.
+    Errors of `cb` have their own code, and Ctrl-C gives 130. A closed pipe is not an error. Any other
+    exception gives 1 and is printed in one line, or with its traceback if `CB_DEBUG=1`. Secrets of
+    the command line and the environment are redacted in everything that is printed from here on.
     """
     notice_environment()
     notice_arguments(sys.argv[1:])
     _prepare_streams()
     code: Any = 0
     try:
-        with _stop_on_signals():
-            try:
-                yield
-            except SystemExit as ended:
-                code = ended.code
-            sys.stdout.flush()
+        try:
+            yield
+        except SystemExit as ended:
+            code = ended.code
+        sys.stdout.flush()
     except BrokenPipeError:
         abandon_output()
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the edge of the command
@@ -113,8 +111,8 @@ def exit_codes(program: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _stop_on_signals() -> Iterator[None]:
-    """Ctrl-C, SIGTERM and SIGHUP raise KeyboardInterrupt, a second one ends the process."""
+def stop_on_signals() -> Iterator[None]:
+    """Around a run: Ctrl-C, SIGTERM and SIGHUP end it with its rows, a second one at once."""
     handled = [signal.SIGINT, signal.SIGTERM]
     # A run that is started with `nohup` outlives the terminal.
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:

@@ -17,7 +17,7 @@ import click
 
 from cbcore.boundary import contained
 from cbcore.cli.click_options import Settings
-from cbcore.cli.console import abandon_output, echo
+from cbcore.cli.console import abandon_output, echo, stop_on_signals
 from cbcore.components import Component
 from cbcore.exceptions import (
     DataError,
@@ -74,24 +74,25 @@ def report_result(
     show_plugin_loggers()
     outputs = make_outputs(settings, wanted, asked)
     results: list[EvalResult] = []
-    try:
-        with contextlib.redirect_stdout(sys.stderr):
-            yield results.append
-    except RunStoppedError as stopped:
-        if (result := stopped.result) is not None:
-            if result.rows:
-                with contextlib.suppress(ReportError):  # printed, and not why the run ended
-                    write_reports(result, outputs)
-            if asked is not None and asked.cache_dir is not None:
-                command = f"cb resume {result.config['run_id']}"
-                if str(asked.cache_dir) != DEFAULT_CACHE_DIR:
-                    command += f" --cache-dir {shlex.quote(str(asked.cache_dir))}"
-                before = f"{stopped.hint.rstrip('.')}. " if stopped.hint else ""
-                stopped.hint = f"{before}Continue it with `{command}`."
-        raise
-    for result in results:
-        write_reports(result, outputs)
-        _raise_if_incomplete(result)
+    with stop_on_signals():
+        try:
+            with contextlib.redirect_stdout(sys.stderr):
+                yield results.append
+        except RunStoppedError as stopped:
+            if (result := stopped.result) is not None:
+                if result.rows:
+                    with contextlib.suppress(ReportError):  # printed, and not why the run ended
+                        write_reports(result, outputs)
+                if asked is not None and asked.cache_dir is not None:
+                    command = f"cb resume {result.config['run_id']}"
+                    if str(asked.cache_dir) != DEFAULT_CACHE_DIR:
+                        command += f" --cache-dir {shlex.quote(str(asked.cache_dir))}"
+                    before = f"{stopped.hint.rstrip('.')}. " if stopped.hint else ""
+                    stopped.hint = f"{before}Continue it with `{command}`."
+            raise
+        for result in results:
+            write_reports(result, outputs)
+            _raise_if_incomplete(result)
 
 
 def make_outputs(

@@ -430,8 +430,8 @@ class Pair:
             attempt.waits = call.waits if self._queues else None
             return (example,)
         if scorer.is_of_repeats:
-            return example, [copy_data(one.output or {}) for one in attempt.repeats]
-        return example, copy_data(attempt.completed)
+            return example, [_copy_output(one.output or {}) for one in attempt.repeats]
+        return example, _copy_output(attempt.completed)
 
     def start_limit(self, attempt: Attempt) -> None:
         """The time limit of a call starts now."""
@@ -520,6 +520,16 @@ class Pair:
         if attempt.has_slot:
             attempt.has_slot = False
             self._slots.release()
+
+
+def _copy_output(output: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy that an evaluator may change. Fields that cannot be copied are shared."""
+    copied = dict(output)
+    for field, value in output.items():
+        if type(value) is not str:
+            with contained():
+                copied[field] = copy_data(value)
+    return copied
 
 
 def explain_failure(error: BaseException, example: NumberedExample, system: str) -> str:
