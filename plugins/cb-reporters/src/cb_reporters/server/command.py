@@ -116,7 +116,8 @@ def _serve(server: Server) -> None:
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    signal.signal(signal.SIGTERM, stop)
+    for number in (signal.SIGINT, signal.SIGTERM):  # a job in the background ignores the first
+        signal.signal(number, stop)
     try:
         server.serve_forever(poll_interval=0.1)
     except KeyboardInterrupt:
